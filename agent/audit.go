@@ -184,7 +184,7 @@ func ReadAudit(st store.Store, q AuditQuery) (found []Audited, err error) {
 	type id struct{ session, call string }
 	known := map[id]bool{}
 	var broken error
-	err = st.Audited(store.AuditQuery{Session: q.Session, Since: q.Since}, func(r store.Audited) bool {
+	err = st.AuditRecords(store.AuditQuery{Session: q.Session, Since: q.Since}, func(r store.AuditRecord) bool {
 		a := Audited{Time: r.Time, Session: r.Session, Call: r.Call}
 		if r.Text != "" {
 			a.Args = json.RawMessage(r.Text)

@@ -43,7 +43,7 @@ type mender struct {
 	now    func(path string) string
 	read   func(path string) (filetime.Snapshot, error)
 	blob   func(hash string) (string, error)
-	judged []store.Judged
+	judged []store.RecoveredIntent
 }
 
 // mend gives the missing entries.
@@ -127,7 +127,7 @@ func (m mender) landed(c *pastCall) (out []store.Entry) {
 }
 
 // of gives the intents of a call.
-func (m mender) of(call string) (out []store.Judged) {
+func (m mender) of(call string) (out []store.RecoveredIntent) {
 	for _, j := range m.judged {
 		if j.Call == call {
 			out = append(out, j)
@@ -137,7 +137,7 @@ func (m mender) of(call string) (out []store.Judged) {
 }
 
 // paths are the files of intents.
-func paths(of []store.Judged) (out []string) {
+func paths(of []store.RecoveredIntent) (out []string) {
 	for _, j := range of {
 		for _, f := range j.Files {
 			if !slices.Contains(out, f.Path) {
@@ -150,7 +150,7 @@ func paths(of []store.Judged) (out []string) {
 
 // fate judges all intents of a call on one file, one of which may revert another, by the file's present text. first is
 // the hash before them all.
-func fate(of []store.Judged, path string, now filetime.Snapshot, err error) (first string, how disk.Outcome) {
+func fate(of []store.RecoveredIntent, path string, now filetime.Snapshot, err error) (first string, how disk.Outcome) {
 	if err != nil {
 		return "", disk.Unknown
 	}
@@ -182,7 +182,7 @@ func fate(of []store.Judged, path string, now filetime.Snapshot, err error) (fir
 
 // outcomes describes the outcomes of a call's intents, by file if they differ; "" for none. sure is false if one is
 // unknown.
-func (m mender) outcomes(of []store.Judged) (text string, sure bool) {
+func (m mender) outcomes(of []store.RecoveredIntent) (text string, sure bool) {
 	if len(of) == 1 {
 		all := of[0].Outcome == disk.Landed || of[0].Outcome == disk.NotLanded
 		if all || len(of[0].Files) == 1 && of[0].Outcome != disk.Partly {
@@ -261,7 +261,7 @@ func (m mender) notices(past *reading) (out []store.Entry) {
 		if c != nil && c.result != nil || c == nil && sure || slices.Contains(past.noticed, j.ID) || c != nil && told[j.Call] {
 			continue
 		}
-		of := []store.Judged{j}
+		of := []store.RecoveredIntent{j}
 		if c != nil {
 			of, told[j.Call] = m.of(j.Call), true
 		}
@@ -273,7 +273,7 @@ func (m mender) notices(past *reading) (out []store.Entry) {
 }
 
 // outcomeOf describes the outcome of an intent, which all its files share, to a model and to the user.
-func outcomeOf(j store.Judged) string {
+func outcomeOf(j store.RecoveredIntent) string {
 	var paths []string
 	for _, f := range j.Files {
 		paths = append(paths, f.Path)

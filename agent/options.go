@@ -92,7 +92,7 @@ type Shared struct {
 	// and is reported.
 	Quarantine string
 	// Places is a semaphore on the running calls of all sessions; nil is no limit. The configuration limits one session's.
-	Places *run.Places
+	Places *run.Slots
 	// Claims are what calls of all sessions are about to change; nil takes none.
 	Claims *run.Claims
 	// Indexes are what searches of all sessions remember of the files; nil remembers nothing.

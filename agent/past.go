@@ -65,7 +65,7 @@ func TakePast(
 		blob: st.Blob,
 	}
 	var more []store.Entry
-	if m.judged, err = st.Judged(id); err == nil {
+	if m.judged, err = st.RecoveredIntents(id); err == nil {
 		more, err = m.mend(entries)
 	}
 	if err == nil && len(more) > 0 {

@@ -27,7 +27,7 @@ type reach struct {
 	workspace Workspace
 	shared    Shared
 	now       func() time.Time
-	places    *run.Places
+	places    *run.Slots
 	fileTime  *filetime.FileTime
 	rules     *rules
 	findings  tools.Findings
@@ -52,7 +52,7 @@ func newReach(o Options, more []string, env func() *tools.Env) *reach {
 		r.folders = append(r.folders, sandbox.OpenFolder(path))
 	}
 	r.rules = &rules{files: o.Workspace, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}, shows: r.shows}
-	r.places = run.NewPlaces(r.maxCalls, o.Shared.Places)
+	r.places = run.NewSlots(r.maxCalls, o.Shared.Places)
 	r.fileTime = filetime.New(o.Workspace, o.ID, func(path string) {
 		r.rules.see(path)
 		o.Workspace.Seen(path)
@@ -259,7 +259,7 @@ func (r *reach) env() *tools.Env {
 	defer r.mu.Unlock()
 	return &tools.Env{
 		Session: r.id, Paths: r.paths, FileTime: r.fileTime, Read: r.read, Open: r.workspace.Unsaved, Indexes: r.shared.Indexes,
-		Runner: r.runner(), Confined: confined(r.config.Sandbox.Network), Planted: r.guard, Languages: r.languages, Findings: &r.findings,
+		Runner: r.runner(), Confined: confined(r.config.Sandbox.Network), Autorun: r.guard, Languages: r.languages, Findings: &r.findings,
 		RequireRead: r.config.RequireRead, Limits: limitsOf(r.config.Limits), Now: r.now,
 	}
 }

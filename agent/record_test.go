@@ -279,10 +279,10 @@ func TestSetWhileNotToBeWritten(t *testing.T) {
 // judging is a store that knows what became of a change which a process left behind.
 type judging struct {
 	store.Store
-	judged []store.Judged
+	judged []store.RecoveredIntent
 }
 
-func (j judging) RecoveredIntents(string) ([]store.Judged, error) { return j.judged, nil }
+func (j judging) RecoveredIntents(string) ([]store.RecoveredIntent, error) { return j.judged, nil }
 
 func (j judging) Blob(hash string) (string, error) {
 	if hash == disk.Hash([]byte("one\n")) {
@@ -313,7 +313,7 @@ func TestLandedAtTheEnd(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	st.judged = []store.Judged{{
+	st.judged = []store.RecoveredIntent{{
 		Intent:  disk.Intent{ID: 1, Session: "kept", Call: entries[0].Call, Tool: "change", Files: []disk.Planned{file("/w/a"), file("/w/b")}},
 		Outcome: disk.Landed,
 	}}
@@ -350,8 +350,8 @@ func TestCutShortAmongSeveral(t *testing.T) {
 		}
 		return p
 	}
-	intent := func(how disk.Outcome, files ...disk.Planned) store.Judged {
-		return store.Judged{Intent: disk.Intent{Call: "c", Tool: "patch", Files: files}, Outcome: how}
+	intent := func(how disk.Outcome, files ...disk.Planned) store.RecoveredIntent {
+		return store.RecoveredIntent{Intent: disk.Intent{Call: "c", Tool: "patch", Files: files}, Outcome: how}
 	}
 	all := []disk.Planned{
 		plan(disk.Edit, "/w/a", "one", "1"), plan(disk.Create, "/w/new", "-", "new"), plan(disk.Delete, "/w/old", "old", "-"),
@@ -361,33 +361,33 @@ func TestCutShortAmongSeveral(t *testing.T) {
 	buffer.Buffer = true
 	for _, tt := range []struct {
 		name   string
-		judged []store.Judged
+		judged []store.RecoveredIntent
 		files  map[string]string // what they say now; - for none
 		want   string            // the changes
 		told   string
 	}{
 		{
 			"before the second",
-			[]store.Judged{intent(disk.Partly, all...)},
+			[]store.RecoveredIntent{intent(disk.Partly, all...)},
 			map[string]string{"/w/a": "1", "/w/new": "-", "/w/old": "old", "/w/last": "last"},
 			"edit /w/a one>1", ", and it was not tried again. It is in /w/a; it is not in /w/new, /w/old, /w/last.",
 		},
 		{
 			"before the last",
-			[]store.Judged{intent(disk.Partly, all...)},
+			[]store.RecoveredIntent{intent(disk.Partly, all...)},
 			map[string]string{"/w/a": "1", "/w/new": "new", "/w/old": "-", "/w/last": "last"},
 			"edit /w/a one>1, create /w/new >new, delete /w/old old>", "It is in /w/a, /w/new, /w/old; it is not in /w/last.",
 		},
 		{
 			"somebody went on",
-			[]store.Judged{intent(disk.Partly, all...)},
+			[]store.RecoveredIntent{intent(disk.Partly, all...)},
 			map[string]string{"/w/a": "1", "/w/new": "newer", "/w/old": "old", "/w/last": "last"},
 			"edit /w/a one>1", ": whether it took effect is not known, and it was not tried again. Look at the present state before you go on. " +
 				"It is in /w/a; it is not in /w/old, /w/last; /w/new has changed since.",
 		},
 		{
 			"while it was taken back",
-			[]store.Judged{
+			[]store.RecoveredIntent{
 				intent(disk.Partly, all...), intent(disk.Landed, plan(disk.Create, "/w/old", "-", "old")),
 				intent(disk.NotLanded, plan(disk.Delete, "/w/new", "new", "-")),
 			},
@@ -396,7 +396,7 @@ func TestCutShortAmongSeveral(t *testing.T) {
 		},
 		{
 			"after it was taken back",
-			[]store.Judged{
+			[]store.RecoveredIntent{
 				intent(disk.Partly, all...), intent(disk.Landed, plan(disk.Create, "/w/old", "-", "old")),
 				intent(disk.Landed, plan(disk.Delete, "/w/new", "new", "-")), intent(disk.Landed, plan(disk.Edit, "/w/a", "1", "one")),
 			},
@@ -405,25 +405,25 @@ func TestCutShortAmongSeveral(t *testing.T) {
 		},
 		{
 			"with a buffer",
-			[]store.Judged{intent(disk.Unknown, all[0], buffer)},
+			[]store.RecoveredIntent{intent(disk.Unknown, all[0], buffer)},
 			map[string]string{"/w/a": "1", "/w/open": "open"},
 			"edit /w/a one>1", "It is in /w/a; whether it is in /w/open cannot be told.",
 		},
 		{
 			"two edits of one file",
-			[]store.Judged{intent(disk.Landed, all[0]), intent(disk.Landed, plan(disk.Edit, "/w/a", "1", "eins"))},
+			[]store.RecoveredIntent{intent(disk.Landed, all[0]), intent(disk.Landed, plan(disk.Edit, "/w/a", "1", "eins"))},
 			map[string]string{"/w/a": "eins"},
 			"edit /w/a one>eins", "It is in /w/a.",
 		},
 		{
 			"in UTF-16",
-			[]store.Judged{intent(disk.Landed, plan(disk.Edit, "/w/le", le, "\xff\xfe1\x00"), plan(disk.Delete, "/w/be", be, "-"))},
+			[]store.RecoveredIntent{intent(disk.Landed, plan(disk.Edit, "/w/le", le, "\xff\xfe1\x00"), plan(disk.Delete, "/w/be", be, "-"))},
 			map[string]string{"/w/le": "\ufeff1", "/w/be": "-"},
 			"edit /w/le \ufeffone>\ufeff1, delete /w/be \ufefftwo>", "It was carried out in /w/le, /w/be before the program ended.",
 		},
 		{
 			"no text",
-			[]store.Judged{intent(disk.Landed, plan(disk.Edit, "/w/a", "\xffone", "1"))},
+			[]store.RecoveredIntent{intent(disk.Landed, plan(disk.Edit, "/w/a", "\xffone", "1"))},
 			map[string]string{"/w/a": "1"},
 			"", "It was carried out in /w/a before the program ended.",
 		},

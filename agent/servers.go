@@ -37,7 +37,7 @@ func (s *Session) newServers(env func() *tools.Env) *mcp.Servers {
 				s.o.Servers.Changed()
 			}
 		},
-		Told: func(sentence string) { s.Tell(Event{Notice: sentence}) }, Planted: s.foundAutorun,
+		Told: func(sentence string) { s.Tell(Event{Notice: sentence}) }, Autorun: s.foundAutorun,
 		Key: func(command []string) (string, error) {
 			if s.o.Shared.Key == nil {
 				return "", errors.New("is not run here")

@@ -518,7 +518,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *to
 				s.outbox.flush() // the client hears of the call before its effects
 			}
 		},
-		Places: s.reach.places, Keys: &s.keys, Claims: s.o.Shared.Claims, Files: s.o.Workspace,
+		Slots: s.reach.places, Keys: &s.keys, Claims: s.o.Shared.Claims, Files: s.o.Workspace,
 		Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
 		Coerce: c.Coerce != "off", Messages: s.language(turn, c.Messages), Now: s.o.Now, Log: s.o.Log,
 		Retry: run.Retry{Attempts: c.Retry.Attempts, Backoff: time.Duration(c.Retry.BackoffMs) * time.Millisecond},

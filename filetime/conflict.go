@@ -18,9 +18,9 @@ func Collision(e FileEdit, theirs text.Set, now text.Text, found []text.Conflict
 	if slices.ContainsFunc(found, func(k text.Conflict) bool { return k.Rule == text.RuleDoubled || k.Rule == text.RuleParted }) {
 		ours, theirs = text.SlideLines(e.Base, ours), text.SlideLines(e.Base, theirs) // there they were compared
 	}
-	for _, s := range clashes(e.Base, ours, theirs, found) {
-		from, to := wholeLines(wanted, carried(s, ours, e.Base))
-		start, end := wholeLines(now, carried(s, theirs, e.Base))
+	for _, s := range conflictSpans(e.Base, ours, theirs, found) {
+		from, to := wholeLines(wanted, carrySpan(s, ours, e.Base))
+		start, end := wholeLines(now, carrySpan(s, theirs, e.Base))
 		c.Hunks = append(c.Hunks, Hunk{
 			Base: e.Base.Slice(s.start, s.end), Ours: wanted.Slice(from, to), Now: now.Slice(start, end),
 			BaseLine: e.Base.Line(s.start) + 1, Line: now.Line(start) + 1,
@@ -29,9 +29,9 @@ func Collision(e FileEdit, theirs text.Set, now text.Text, found []text.Conflict
 	return c
 }
 
-// clashes are the lines of base in which the places of a conflict lie, with all lines of the edits of both sides that
+// conflictSpans are the lines of base in which the places of a conflict lie, with all lines of the edits of both sides that
 // lie in them too.
-func clashes(base text.Text, ours, theirs text.Set, found []text.Conflict) []span {
+func conflictSpans(base text.Text, ours, theirs text.Set, found []text.Conflict) []span {
 	var out []span
 	for _, k := range found {
 		s := linesAround(base, span{k.Start, k.End})
@@ -79,8 +79,8 @@ func wholeLines(t text.Text, s span) (start, end int) {
 	return start, end
 }
 
-// carried is where lines of base stand after a set; what was put in at the end of base belongs to its last line.
-func carried(s span, set text.Set, base text.Text) span {
+// carrySpan is where lines of base stand after a set; what was put in at the end of base belongs to its last line.
+func carrySpan(s span, set text.Set, base text.Text) span {
 	start := set.MapPos(s.start, false)
 	return span{start, max(start, set.MapPos(s.end, s.end == base.Len()))}
 }

@@ -36,10 +36,10 @@ type span struct{ start, end int }
 
 type view struct {
 	View
-	shown []span // over Text, sorted, apart
-	lost  bool
-	taken uint64 // the last own revision that Text holds
-	bytes int    // how much of it was put in front of the model as such, not carried from elsewhere
+	shown      []span // over Text, sorted, apart
+	diverged   bool
+	lastOwnRev uint64 // the last own revision that Text holds
+	bytes      int    // how much of it was put in front of the model as such, not carried from elsewhere
 }
 
 // FileTime keeps the texts of files that the model of one session has seen, and compares them with the present ones.
@@ -49,16 +49,16 @@ type FileTime struct {
 	session string
 	observe func(path string)
 
-	mu    sync.Mutex
-	views map[string][]*view // the oldest first
-	made  map[string][]made  // the oldest first
-	bytes map[string][sha256.Size]byte
-	sent  map[string]*sent
-	first map[string]uint64 // the revision at which a file was first read
+	mu        sync.Mutex
+	views     map[string][]*view   // the oldest first
+	ownEdits  map[string][]ownEdit // the oldest first
+	bytes     map[string][sha256.Size]byte
+	sent      map[string]*sentLines
+	firstRead map[string]uint64 // the revision at which a file was first read
 }
 
-// sent are the lines of a file that were sent at one revision, sorted and apart, 1-based and half-open.
-type sent struct {
+// sentLines are the lines of a file that were sent at one revision, sorted and apart, 1-based and half-open.
+type sentLines struct {
 	rev   uint64
 	lines []span
 }
@@ -67,7 +67,7 @@ type sent struct {
 // not block.
 func New(files Files, session string, observe func(path string)) *FileTime {
 	return &FileTime{
-		files: files, session: session, observe: observe, views: map[string][]*view{}, made: map[string][]made{}, bytes: map[string][sha256.Size]byte{}, sent: map[string]*sent{}, first: map[string]uint64{},
+		files: files, session: session, observe: observe, views: map[string][]*view{}, ownEdits: map[string][]ownEdit{}, bytes: map[string][sha256.Size]byte{}, sent: map[string]*sentLines{}, firstRead: map[string]uint64{},
 	}
 }
 
@@ -82,10 +82,10 @@ func (f *FileTime) WithLock(ctx context.Context, paths []string, change func() e
 	return change()
 }
 
-// Typed gives the ranges of s that the user has typed since the model first read the file, as far as the history reaches back.
-func (f *FileTime) Typed(s Snapshot) []text.Range {
+// UserRanges gives the ranges of s that the user has typed since the model first read the file, as far as the history reaches back.
+func (f *FileTime) UserRanges(s Snapshot) []text.Range {
 	f.mu.Lock()
-	first, ok := f.first[s.Path]
+	first, ok := f.firstRead[s.Path]
 	f.mu.Unlock()
 	if !ok {
 		return nil
@@ -101,7 +101,7 @@ func (f *FileTime) Typed(s Snapshot) []text.Range {
 		}
 	}
 	var out []text.Range
-	for _, t := range joined(typed) {
+	for _, t := range mergeSpans(typed) {
 		out = append(out, text.Range{Start: t.start, End: t.end})
 	}
 	return out
@@ -160,7 +160,7 @@ func (f *FileTime) ReadLines(s Snapshot, lines []int) {
 // ReadPart is Read for a part of a line.
 func (f *FileTime) ReadPart(s Snapshot, part text.Range) {
 	if s.Exists {
-		f.took(s, []span{{part.Start, part.End}})
+		f.recordShown(s, []span{{part.Start, part.End}})
 	}
 }
 
@@ -183,23 +183,23 @@ func (f *FileTime) read(s Snapshot, lines ...span) {
 			seen[i].end = seen[i].start
 		}
 	}
-	f.took(s, seen, lines...)
+	f.recordShown(s, seen, lines...)
 }
 
-// took records that ranges of bytes, and whole lines in them, were sent.
-func (f *FileTime) took(s Snapshot, seen []span, lines ...span) {
+// recordShown records that ranges of bytes, and whole lines in them, were sent.
+func (f *FileTime) recordShown(s Snapshot, seen []span, lines ...span) {
 	f.mu.Lock()
 	f.see(s, seen)
-	if _, ok := f.first[s.Path]; !ok {
-		f.first[s.Path] = s.Rev
+	if _, ok := f.firstRead[s.Path]; !ok {
+		f.firstRead[s.Path] = s.Rev
 	}
 	at := f.sent[s.Path]
 	if at == nil || at.rev != s.Rev {
-		at = &sent{rev: s.Rev}
+		at = &sentLines{rev: s.Rev}
 		f.sent[s.Path] = at
 	}
 	lines = slices.DeleteFunc(lines, func(l span) bool { return l.end <= l.start })
-	at.lines = joined(append(at.lines, lines...))
+	at.lines = mergeSpans(append(at.lines, lines...))
 	f.mu.Unlock()
 	if f.observe != nil {
 		f.observe(s.Path)
@@ -307,7 +307,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 	defer f.mu.Unlock()
 	if l.Origin != "" && l.Applied {
 		rename(f.views, l.Origin, l.Path)
-		rename(f.made, l.Origin, l.Path)
+		rename(f.ownEdits, l.Origin, l.Path)
 		rename(f.bytes, l.Origin, l.Path)
 	}
 	if l.Entry != File {
@@ -319,7 +319,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 		return // it says what it said
 	}
 	if !l.Applied {
-		f.expect(l, list)
+		f.expectHostEdit(l, list)
 		return
 	}
 	after := Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true}
@@ -328,7 +328,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 		return
 	}
 	for _, v := range list {
-		if v.taken >= l.Rev {
+		if v.lastOwnRev >= l.Rev {
 			return
 		}
 	}
@@ -337,7 +337,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 	if n := len(list); n > 0 {
 		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
 	}
-	v.show(inserted(l.Set)...)
+	v.show(insertedSpans(l.Set)...)
 	f.keep(l.Path, append(list, v))
 	f.advance(l.Path, f.views[l.Path])
 }
@@ -355,14 +355,14 @@ func rename[V any](known map[string]V, from, to string) {
 	maps.Copy(known, moved)
 }
 
-// expect records a change that the host applies itself: the model believes the text after it, while the file has the
+// expectHostEdit records a change that the host applies itself: the model believes the text after it, while the file has the
 // one before.
-func (f *FileTime) expect(l LandedFile, list []*view) {
+func (f *FileTime) expectHostEdit(l LandedFile, list []*view) {
 	v := &view{View: View{Text: l.After, Since: l.Set.Inverse(l.Before), Rev: l.Rev}}
 	if n := len(list); n > 0 {
 		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
 	}
-	v.show(inserted(l.Set)...)
+	v.show(insertedSpans(l.Set)...)
 	f.keep(l.Path, append(list, v))
 }
 
@@ -395,11 +395,11 @@ func (f *FileTime) advance(path string, list []*view) {
 			v.Since, v.Rev, v.By = text.Diff(v.Text, now.Text), now.Rev, v.By.Unknown()
 		case len(revs) > 0:
 			v.advance(f.session, revs)
-			lost = lost || v.lost
+			lost = lost || v.diverged
 		}
 	}
 	if lost {
-		f.views[path] = slices.DeleteFunc(list, func(v *view) bool { return v.lost })
+		f.views[path] = slices.DeleteFunc(list, func(v *view) bool { return v.diverged })
 	}
 }
 
@@ -415,11 +415,11 @@ func (v *view) advance(session string, revs []Revision) {
 		v.Rev = r.Rev
 		if r.Author == Agent && r.Session == session {
 			flush()
-			if v.own(r.Set) {
-				v.taken = r.Rev
+			if v.applyOwn(r.Set) {
+				v.lastOwnRev = r.Rev
 				continue
 			}
-			v.lost = true // what it holds is no more what the model believes
+			v.diverged = true // what it holds is no more what the model believes
 		}
 		if len(v.Since) == 0 && len(others) == 0 {
 			v.By = 0
@@ -430,9 +430,9 @@ func (v *view) advance(session string, revs []Revision) {
 	flush()
 }
 
-// own takes an edit of the session's own into Text, so that Text is what the model believes; false where others' text
+// applyOwn takes an edit of the session's own into Text, so that Text is what the model believes; false where others' text
 // stands in its way.
-func (v *view) own(set text.Set) bool {
+func (v *view) applyOwn(set text.Set) bool {
 	now := v.Since.Apply(v.Text)
 	// The edit may have landed within what was typed, where that was compared as the lines that it makes further down.
 	back := text.Rebase(now, set, text.SlideLines(v.Text, v.Since).Inverse(v.Text))
@@ -461,13 +461,13 @@ func (v *view) show(spans ...span) {
 			v.shown = append(v.shown, s)
 		}
 	}
-	v.shown = joined(v.shown)
+	v.shown = mergeSpans(v.shown)
 	size := v.Text.Len()
 	v.Whole = size == 0 || len(v.shown) == 1 && v.shown[0].start == 0 && v.shown[0].end == size
 }
 
-// joined sorts spans and joins those that touch.
-func joined(list []span) []span {
+// mergeSpans sorts spans and joins those that touch.
+func mergeSpans(list []span) []span {
 	slices.SortFunc(list, func(a, b span) int { return a.start - b.start })
 	merged := list[:0]
 	for _, s := range list {
@@ -499,13 +499,13 @@ func carrySpans(spans []span, set text.Set, own bool) []span {
 		}
 	}
 	if own {
-		out = append(out, inserted(set)...)
+		out = append(out, insertedSpans(set)...)
 	}
 	return out
 }
 
-// inserted gives where the texts of a set stand after it.
-func inserted(set text.Set) []span {
+// insertedSpans gives where the texts of a set stand after it.
+func insertedSpans(set text.Set) []span {
 	var out []span
 	shift := 0
 	for _, e := range set {

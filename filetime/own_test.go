@@ -28,12 +28,12 @@ func TestFindingE7Standing(t *testing.T) {
 	l := LandedFile{Path: "f", Before: before, After: set.Apply(before), Set: set, Applied: true, Rev: 2}
 	files := &history{}
 	f := New(files, "s", nil)
-	f.Made("edit", l, []text.Range{{Start: 4, End: 8}})
+	f.RecordEdit("edit", l, []text.Range{{Start: 4, End: 8}})
 	now := l.After
 	standing := func(what string) []string {
 		var out []string
 		snap := Snapshot{Path: "f", Text: now, Rev: 2 + uint64(len(files.revs))}
-		for _, r := range f.Standing(what, snap) {
+		for _, r := range f.StandingEdits(what, snap) {
 			out = append(out, now.Slice(r.Start, r.End))
 		}
 		return out
@@ -54,7 +54,7 @@ func TestFindingE7Standing(t *testing.T) {
 	}
 	step(text.Set{{Start: 15, End: 16}}) // taken back
 	step(text.Set{{Start: 15, End: 15, New: "2"}})
-	f.Made("nowhere", LandedFile{Path: "f", After: now, Set: set}, []text.Range{{}})
+	f.RecordEdit("nowhere", LandedFile{Path: "f", After: now, Set: set}, []text.Range{{}})
 	if got := standing("nowhere"); len(got) != 0 {
 		t.Errorf("of an edit that was not applied stands %q", got)
 	}

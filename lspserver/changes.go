@@ -95,7 +95,7 @@ func (s *server) redo(ctx context.Context, p protocol.UndoParams) (protocol.Undo
 
 func (s *server) revert(
 	ctx context.Context, p protocol.UndoParams, last func(*review.Log) int,
-	do func(*backend.Session, context.Context, review.Scope) review.Undone,
+	do func(*backend.Session, context.Context, review.Scope) review.UndoResult,
 ) (protocol.UndoResult, error) {
 	r := protocol.UndoResult{Changed: []string{}, Conflicts: []protocol.UndoConflict{}}
 	se, err := s.b.Find(p.SessionID)

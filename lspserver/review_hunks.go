@@ -32,13 +32,13 @@ func (s *server) acceptHunks(_ context.Context, p protocol.HunksParams) (protoco
 }
 
 func (s *server) rejectHunks(ctx context.Context, p protocol.HunksParams) (protocol.HunksResult, error) {
-	return s.judgeHunks(p, func(se *backend.Session, path string, ids []string) (review.Judged, error) {
+	return s.judgeHunks(p, func(se *backend.Session, path string, ids []string) (review.JudgeResult, error) {
 		return se.Reject(ctx, path, ids)
 	})
 }
 
 func (s *server) judgeHunks(
-	p protocol.HunksParams, judge func(se *backend.Session, path string, ids []string) (review.Judged, error),
+	p protocol.HunksParams, judge func(se *backend.Session, path string, ids []string) (review.JudgeResult, error),
 ) (protocol.HunksResult, error) {
 	r := protocol.HunksResult{Changed: []string{}, Conflicts: []string{}}
 	se, path, err := s.sessionAndPath(p.SessionID, p.URI)

@@ -169,8 +169,8 @@ type Env struct {
 	Indexes *tree.Indexes
 	// Runner runs the commands that Needs name, and no other.
 	Runner sandbox.Runner
-	// Planted looks for what commands put into the workspace that would be executed later; nil does not look.
-	Planted *autorun.Guard
+	// Autorun looks for what commands put into the workspace that would be executed later; nil does not look.
+	Autorun *autorun.Guard
 	// Confined is the profile of a command that the model writes, where something confines it; 0 is sandbox.Loopback.
 	Confined    sandbox.Profile
 	Limits      Limits

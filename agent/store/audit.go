@@ -22,8 +22,8 @@ import (
 // record stays. Collect drops whole records, the oldest first. Both put a record of that into the chain, without which it does
 // not verify.
 
-// Audited is a record of the audit.
-type Audited struct {
+// AuditRecord is a record of the audit.
+type AuditRecord struct {
 	// Seq counts the records from 1.
 	Seq     int64
 	Time    time.Time
@@ -107,8 +107,8 @@ func (l *link) sum(prev []byte) []byte {
 	return h.Sum(nil)
 }
 
-func (l *link) audited() (Audited, error) {
-	a := Audited{Seq: l.seq, Time: time.UnixMicro(l.at), Session: l.session, Call: l.call, Hash: hex.EncodeToString(l.hash)}
+func (l *link) record() (AuditRecord, error) {
+	a := AuditRecord{Seq: l.seq, Time: time.UnixMicro(l.at), Session: l.session, Call: l.call, Hash: hex.EncodeToString(l.hash)}
 	body, err := unpack(l.body)
 	if err == nil && l.text != nil {
 		a.Text, err = unpack(l.text)
@@ -119,12 +119,12 @@ func (l *link) audited() (Audited, error) {
 
 // Records of the store's own belong to no session, and have one of these instead of a call.
 const (
-	dropped = "dropped" // the body is a gap
-	erased  = "erased"  // the body is the name of a session whose texts were deleted
+	recordDropped = "dropped" // the body is a gap
+	recordErased  = "erased"  // the body is the name of a session whose texts were deleted
 )
 
-// own is a record of the store's own.
-func own(now time.Time, what string, body any) link {
+// storeRecord is a record of the store's own.
+func storeRecord(now time.Time, what string, body any) link {
 	raw, _ := json.Marshal(body) //nolint:errchkjson // numbers and strings
 	return linkOf(new(packer), "", Entry{Time: now, Call: what, Body: raw})
 }
@@ -152,19 +152,19 @@ func gapOf(body []byte) (g gap, prev []byte, err error) {
 
 // chain verifies records, one after another.
 type chain struct {
-	state AuditState
-	next  int64 // the number that comes next
-	prev  []byte
-	bare  map[string]int64 // by session: the first record without its text, until the chain says that it was deleted
+	state       AuditState
+	next        int64 // the number that comes next
+	prev        []byte
+	textMissing map[string]int64 // by session: the first record without its text, until the chain says that it was deleted
 }
 
-// follow begins a verification after a gap, of which body is nil for none.
-func follow(body []byte) (*chain, error) {
+// newChain begins a verification after a gap, of which body is nil for none.
+func newChain(body []byte) (*chain, error) {
 	g, prev, err := gapOf(body)
 	if err != nil {
 		return nil, &TamperedError{1, "is missing, and the record of its deletion cannot be read"}
 	}
-	return &chain{bare: map[string]int64{}, next: g.Through + 1, prev: prev, state: AuditState{First: g.Through + 1}}, nil
+	return &chain{textMissing: map[string]int64{}, next: g.Through + 1, prev: prev, state: AuditState{First: g.Through + 1}}, nil
 }
 
 func (c *chain) add(l link) error {
@@ -178,10 +178,10 @@ func (c *chain) add(l link) error {
 	case l.text != nil && !bytes.Equal(textHash(l.text), l.textHash):
 		return &TamperedError{l.seq, "has another text"}
 	}
-	if _, known := c.bare[l.session]; l.text == nil && !known {
-		c.bare[l.session] = l.seq
+	if _, known := c.textMissing[l.session]; l.text == nil && !known {
+		c.textMissing[l.session] = l.seq
 	}
-	if l.session == "" && l.call == erased {
+	if l.session == "" && l.call == recordErased {
 		var session string
 		body, err := unpack(l.body)
 		if err == nil {
@@ -190,7 +190,7 @@ func (c *chain) add(l link) error {
 		if err != nil {
 			return &TamperedError{l.seq, "cannot be read"}
 		}
-		delete(c.bare, session)
+		delete(c.textMissing, session)
 	}
 	c.prev, c.state.Head = l.hash, hex.EncodeToString(l.hash)
 	c.next++
@@ -203,26 +203,26 @@ func (c *chain) end(last int64) (AuditState, error) {
 	if c.next <= last {
 		return c.state, &TamperedError{c.next, "is missing"}
 	}
-	for _, seq := range c.bare {
+	for _, seq := range c.textMissing {
 		return c.state, &TamperedError{seq, "has lost its text"}
 	}
 	return c.state, nil
 }
 
-// auditInto appends records to the chain, in a transaction. The newest record is remembered: if another process has appended one
+// insertAudit appends records to the chain, in a transaction. The newest record is remembered: if another process has appended one
 // since, that has the number of the first of these, and the newest is looked up.
-func (d *database) auditInto(tx *sql.Tx, links []link) error {
-	insert := tx.Stmt(d.chain)
+func (d *database) insertAudit(tx *sql.Tx, links []link) error {
+	insert := tx.Stmt(d.insertLink)
 	for _, l := range links {
-		for known := d.newest != nil; ; known = false {
+		for known := d.newestLink != nil; ; known = false {
 			if !known {
-				d.newest = &link{}
-				if err := tx.Stmt(d.head).QueryRow().Scan(&d.newest.seq, &d.newest.hash); err != nil && !errors.Is(err, sql.ErrNoRows) {
+				d.newestLink = &link{}
+				if err := tx.Stmt(d.selectHead).QueryRow().Scan(&d.newestLink.seq, &d.newestLink.hash); err != nil && !errors.Is(err, sql.ErrNoRows) {
 					return unaudited(err)
 				}
 			}
-			l.seq = d.newest.seq + 1
-			l.hash = l.sum(d.newest.hash)
+			l.seq = d.newestLink.seq + 1
+			l.hash = l.sum(d.newestLink.hash)
 			_, err := insert.Exec(l.seq, l.at, l.session, l.call, l.body, l.text, l.textHash, l.hash)
 			if err == nil {
 				break
@@ -231,7 +231,7 @@ func (d *database) auditInto(tx *sql.Tx, links []link) error {
 				return unaudited(err)
 			}
 		}
-		d.newest = &link{seq: l.seq, hash: l.hash}
+		d.newestLink = &link{seq: l.seq, hash: l.hash}
 	}
 	return nil
 }
@@ -246,8 +246,8 @@ func unaudited(err error) error { return fmt.Errorf("the audit cannot be written
 
 const linkColumns = "seq, time, session, call, body, text, texthash, hash"
 
-// Audited implements Store.
-func (d *database) Audited(q AuditQuery, visit func(Audited) bool) error {
+// AuditRecords implements Store.
+func (d *database) AuditRecords(q AuditQuery, visit func(AuditRecord) bool) error {
 	where, args := "session <> ''", []any{}
 	if q.Session != "" {
 		where, args = "session = ?", append(args, q.Session)
@@ -256,7 +256,7 @@ func (d *database) Audited(q AuditQuery, visit func(Audited) bool) error {
 		where, args = where+" AND time >= ?", append(args, q.Since.UnixMicro())
 	}
 	return links(d.finder, "WHERE "+where+" ORDER BY seq DESC", args, func(l link) (bool, error) {
-		a, err := l.audited()
+		a, err := l.record()
 		return err == nil && visit(a), err
 	})
 }
@@ -303,11 +303,11 @@ func (d *database) VerifyAudit() (s AuditState, err error) {
 	var body []byte
 	var last int64
 	err = conn.QueryRowContext(ctx, "SELECT (SELECT body FROM audit WHERE session = '' AND call = ? ORDER BY seq DESC LIMIT 1),"+
-		" coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'audit'), 0)", dropped).Scan(&body, &last)
+		" coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'audit'), 0)", recordDropped).Scan(&body, &last)
 	if err != nil {
 		return s, reason(err)
 	}
-	c, err := follow(body)
+	c, err := newChain(body)
 	if err != nil {
 		return s, err
 	}
@@ -330,7 +330,7 @@ func (d *database) dropAudit(tx *sql.Tx, before time.Time) (n int64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	if err := d.auditInto(tx, []link{own(d.now(), dropped, gap{through, hex.EncodeToString(hash)})}); err != nil {
+	if err := d.insertAudit(tx, []link{storeRecord(d.now(), recordDropped, gap{through, hex.EncodeToString(hash)})}); err != nil {
 		return 0, err
 	}
 	r, err := tx.Exec("DELETE FROM audit WHERE seq <= ?", through)
@@ -349,7 +349,7 @@ func (d *database) eraseAudit(tx *sql.Tx, session string) error {
 	if n, err := r.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return d.auditInto(tx, []link{own(d.now(), erased, session)})
+	return d.insertAudit(tx, []link{storeRecord(d.now(), recordErased, session)})
 }
 
 // shareOfAudit is the part of the quota that the audit may take: beyond it the older half is dropped.

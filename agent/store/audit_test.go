@@ -21,7 +21,7 @@ func record(call string) Entry {
 func calls(t *testing.T, s Store, q AuditQuery) string {
 	t.Helper()
 	var got []string
-	must(t, s.Audited(q, func(a Audited) bool {
+	must(t, s.AuditRecords(q, func(a AuditRecord) bool {
 		got = append(got, strings.TrimSuffix(a.Session+"/"+a.Call+" "+a.Text, " text of "+a.Call))
 		return true
 	}))
@@ -211,7 +211,7 @@ func TestAuditRemembersTheNewest(t *testing.T) {
 	for _, i := range []int{0, 0, 1, 0, 1, 1, 0} {
 		append(i)
 		err := both[i].transact(false, func(tx *sql.Tx) error {
-			return errors.Join(both[i].auditInto(tx, []link{linkOf(&both[i].packer, "x", record("never"))}), taken)
+			return errors.Join(both[i].insertAudit(tx, []link{linkOf(&both[i].packer, "x", record("never"))}), taken)
 		})
 		if err.Error() != taken.Error() {
 			t.Error(err)

@@ -17,10 +17,10 @@ import (
 // busyWait and stuckWait are SQLite's busy timeouts in milliseconds: the usual one, and the one after a timeout.
 const busyWait, stuckWait = 5000, 100
 
-// stuck is the state of waiting for another process that holds SQLite's write lock.
-type stuck struct {
+// lockWait is the state of waiting for another process that holds SQLite's write lock.
+type lockWait struct {
 	at    time.Time // of the last timeout
-	brief bool      // the connection's timeout is stuckWait
+	short bool      // the connection's timeout is stuckWait
 }
 
 // begin begins a transaction for a caller that has waited since came. It fails at once if a timeout happened meanwhile:
@@ -33,14 +33,14 @@ func (d *database) begin(came time.Time) (*sql.Tx, error) {
 	switch {
 	case busy(err):
 		d.stuck.at = time.Now()
-		if !d.stuck.brief {
+		if !d.stuck.short {
 			_, err := d.db.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", stuckWait))
-			d.stuck.brief = err == nil
+			d.stuck.short = err == nil
 		}
 		return nil, d.locked()
-	case err == nil && d.stuck.brief:
+	case err == nil && d.stuck.short:
 		if _, err := tx.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", busyWait)); err == nil {
-			d.stuck.brief = false
+			d.stuck.short = false
 		}
 	}
 	return tx, err
@@ -54,15 +54,15 @@ func busy(err error) bool {
 
 // locked is the error that names the process with the write lock.
 func (d *database) locked() error {
-	if pid := writer(d.path); pid != 0 {
+	if pid := lockHolder(d.path); pid != 0 {
 		return fmt.Errorf("the process %d is writing to it and does not come to an end", pid)
 	}
 	return errors.New("another process is writing to it and does not come to an end")
 }
 
-// writer is the process that holds SQLite's write lock, 0 if unknown. The lock is a POSIX lock on byte 120 of the -shm
+// lockHolder is the process that holds SQLite's write lock, 0 if unknown. The lock is a POSIX lock on byte 120 of the -shm
 // file. That file must not be opened here: closing it would release this process's own POSIX locks.
-func writer(path string) int {
+func lockHolder(path string) int {
 	const writes = 120
 	ino := inode(path + "-shm")
 	if ino == 0 {

@@ -23,7 +23,7 @@ func TestStoppedWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	s := testDB(t, path).(*database)
 	must(t, s.Save(Session{ID: "s"}))
-	if pid := writer(path); pid != 0 {
+	if pid := lockHolder(path); pid != 0 {
 		t.Errorf("process %d is said to write", pid)
 	}
 	cmd := exec.Command(os.Args[0])
@@ -78,7 +78,7 @@ func TestStoppedWriter(t *testing.T) {
 	waits(stuckWait)
 	_, err = s.Begin(disk.Intent{Session: "s"})
 	refused(err)
-	s.tidyNow() // which finds no way through either, and must not make the others wait again
+	s.truncateLog() // which finds no way through either, and must not make the others wait again
 	waits(stuckWait)
 	must(t, cmd.Process.Kill())
 	_ = cmd.Wait()

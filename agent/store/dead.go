@@ -20,12 +20,12 @@ type Dead struct {
 	Body    json.RawMessage
 }
 
-const insertDead = "INSERT INTO dead_letter (time, session, call, body) VALUES (?,?,?,?)"
+const insertDeadLetter = "INSERT INTO dead_letter (time, session, call, body) VALUES (?,?,?,?)"
 
-// deadInto adds letters, in a transaction.
-func (d *database) deadInto(tx *sql.Tx, session string, letters []Entry) error {
+// insertDeadLetters adds letters, in a transaction.
+func (d *database) insertDeadLetters(tx *sql.Tx, session string, letters []Entry) error {
 	for _, e := range letters {
-		if _, err := tx.Exec(insertDead, e.Time.UnixMicro(), session, e.Call, d.packer.pack(e.Body)); err != nil {
+		if _, err := tx.Exec(insertDeadLetter, e.Time.UnixMicro(), session, e.Call, d.packer.pack(e.Body)); err != nil {
 			return err
 		}
 	}
@@ -82,8 +82,8 @@ func (d *database) Discard(ids ...int64) (n int, err error) {
 func (m *memory) DeadLetters() (found []Dead, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := len(m.dead) - 1; i >= 0; i-- {
-		found = append(found, m.dead[i])
+	for i := len(m.deadLetters) - 1; i >= 0; i-- {
+		found = append(found, m.deadLetters[i])
 	}
 	return found, nil
 }
@@ -96,13 +96,13 @@ func (m *memory) Discard(ids ...int64) (n int, err error) {
 	for _, id := range ids {
 		named[id] = true
 	}
-	return m.bury(func(l Dead) bool { return named[l.ID] }), nil
+	return m.dropDeadLetters(func(l Dead) bool { return named[l.ID] }), nil
 }
 
-// bury drops letters. m.mu is held.
-func (m *memory) bury(drops func(Dead) bool) (n int) {
+// dropDeadLetters drops letters. m.mu is held.
+func (m *memory) dropDeadLetters(drops func(Dead) bool) (n int) {
 	var kept []Dead
-	for _, l := range m.dead {
+	for _, l := range m.deadLetters {
 		if drops(l) {
 			n++
 			m.size -= int64(len(l.Body))
@@ -110,17 +110,17 @@ func (m *memory) bury(drops func(Dead) bool) (n int) {
 		}
 		kept = append(kept, l)
 	}
-	m.dead = kept
+	m.deadLetters = kept
 	return n
 }
 
-// die adds a letter. m.mu is held.
-func (m *memory) die(session string, e Entry) {
-	m.lastDead++
-	m.dead = append(m.dead, Dead{ID: m.lastDead, Time: e.Time, Session: session, Call: e.Call, Body: e.Body})
+// addDeadLetter adds a letter. m.mu is held.
+func (m *memory) addDeadLetter(session string, e Entry) {
+	m.lastDeadLetter++
+	m.deadLetters = append(m.deadLetters, Dead{ID: m.lastDeadLetter, Time: e.Time, Session: session, Call: e.Call, Body: e.Body})
 	m.size += int64(len(e.Body))
-	if len(m.dead) > MaxDead {
-		oldest := m.dead[0].ID
-		m.bury(func(l Dead) bool { return l.ID == oldest })
+	if len(m.deadLetters) > MaxDead {
+		oldest := m.deadLetters[0].ID
+		m.dropDeadLetters(func(l Dead) bool { return l.ID == oldest })
 	}
 }

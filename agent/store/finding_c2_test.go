@@ -122,13 +122,13 @@ func TestFindingC2TheEndOfAChangeJoinsATransaction(t *testing.T) {
 	must(t, s.End(first, disk.Landed))
 	must(t, s.Append("s", Entry{Kind: Result, Body: []byte("{}")}))
 	open("after the next entries", 0)
-	d.ends.wait()
+	d.ends.flushAndWait()
 	if n := commits(t, path) - before; n != 1 {
 		t.Errorf("%d transactions for an end and an entry, want 1", n)
 	}
 
 	must(t, s.End(begin(), disk.Landed))
-	d.ends.wait()
+	d.ends.flushAndWait()
 	open("by itself", 0)
 
 	refused := begin()
@@ -138,7 +138,7 @@ func TestFindingC2TheEndOfAChangeJoinsATransaction(t *testing.T) {
 	if _, all, err := s.Entries("s"); err != nil || len(all) != 2 {
 		t.Errorf("%d entries, want 2 (%v)", len(all), err)
 	}
-	d.ends.wait()
+	d.ends.flushAndWait()
 	open("where it cannot be written", 1)
 	run("DROP TRIGGER no")
 	if err := s.Append("none", Entry{Kind: Result}); !errors.Is(err, ErrUnknown) {

@@ -31,7 +31,7 @@ func within(t *testing.T, path string, texts ...string) (found []string) {
 // A change whose end is not written down yet keeps nothing of what a deleted session knew, then or later, by whichever
 // way the session goes. What another program saves afterwards is nobody's but the person's, and stays.
 func TestDeletedWithOpenIntents(t *testing.T) {
-	small, large := "a small secret\n", "a large secret\n"+rnd(3*inline)
+	small, large := "a small secret\n", "a large secret\n"+rnd(3*maxInline)
 	for name, drop := range map[string]func(Store) error{
 		"delete": func(s Store) error { return s.Delete("a") },
 		"gc": func(s Store) error {
@@ -91,13 +91,13 @@ func TestDeletedWithOpenIntents(t *testing.T) {
 						t.Error("the other session lost its bytes")
 					}
 					// A displaced file is still looked after: what is written to it goes into the file, as a change of its own.
-					later := begin("a", "a later secret\n", "a very late secret\n"+rnd(2*inline))
+					later := begin("a", "a later secret\n", "a very late secret\n"+rnd(2*maxInline))
 					must(t, s.End(later, disk.Landed))
 					must(t, s.End(open, disk.Landed))
 					if d, ok := s.(*database); ok {
-						d.ends.wait()
+						d.ends.flushAndWait()
 					}
-					clean("ended", small, large, "a later secret\n", "a very late secret\n"+rnd(2*inline))
+					clean("ended", small, large, "a later secret\n", "a very late secret\n"+rnd(2*maxInline))
 					_, err = s.Keep(alike, "/w/a", []byte("what a person typed"))
 					must(t, err)
 					must(t, s.End(alike, disk.Landed))
@@ -191,11 +191,11 @@ func TestDeletedWhilePacked(t *testing.T) {
 		must(t, s.End(id, disk.Landed))
 		ids = append(ids, id)
 	}
-	s.ends.wait()
-	all, err := s.beside(ids)
+	s.ends.flushAndWait()
+	all, err := s.inlineBlobs(ids)
 	must(t, err)
 	must(t, s.Delete("a"))
-	must(t, s.stow(ids, all))
+	must(t, s.moveToBlobs(ids, all))
 	if f := within(t, path, "of a"); len(f) > 0 {
 		t.Error(f)
 	}
@@ -236,7 +236,7 @@ func TestDeletedWhileRead(t *testing.T) {
 		}
 	}
 	s := testDB(t, path).(*database)
-	s.tidy = 10 * time.Millisecond
+	s.truncateDelay = 10 * time.Millisecond
 	for _, name := range []string{"a", "b"} {
 		must(t, s.Save(Session{ID: name}))
 		must(t, s.Append(name, Entry{Kind: Message, Text: secret}))
@@ -254,13 +254,13 @@ func TestDeletedWhileRead(t *testing.T) {
 
 	must(t, s.Save(Session{ID: "c"}))
 	must(t, s.Append("c", Entry{Kind: Message, Text: secret}))
-	s.tidy = time.Hour // it does not live to see it
+	s.truncateDelay = time.Hour // it does not live to see it
 	release = read()
 	_, err = s.db.Exec("PRAGMA busy_timeout = 0")
 	must(t, err)
 	must(t, s.Delete("c"))
 	next := testDB(t, path).(*database)
-	if !next.untidy.Load() {
+	if !next.truncatePending.Load() {
 		t.Error("the next one does not look after what was left")
 	}
 	release()

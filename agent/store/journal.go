@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// inline is the largest size of bytes that are stored in the row of the intent's file; larger ones are blobs.
-	inline = 64 << 10
-	// settled is the number of ended intents whose inline bytes are moved to blobs at once.
-	settled = 64
+	// maxInline is the largest size of bytes that are stored in the row of the intent's file; larger ones are blobs.
+	maxInline = 64 << 10
+	// compressBatch is the number of ended intents whose inline bytes are moved to blobs at once.
+	compressBatch = 64
 	// keepIntents is how long an ended intent is kept.
 	keepIntents = 14 * 24 * time.Hour
 )
@@ -27,40 +27,40 @@ const (
 // The values of the column judged. An intent is forgotten when its session is deleted while it is open: it has lost its
 // bytes, and is deleted when it ends.
 const (
-	judged    = 1
-	forgotten = 2
+	stateJudged    = 1
+	stateForgotten = 2
 )
 
-// endings is the group commit of intents' ends: they are written by the next transaction of any kind, or after groupCommitDelay
+// groupCommit is the group commit of intents' ends: they are written by the next transaction of any kind, or after groupCommitDelay
 // by one of their own.
-type endings struct {
-	mu      sync.Mutex
-	todo    map[int64]ending
-	loose   []int64        // written, with inline bytes that are not compressed yet
-	large   map[int64]bool // intents whose blobs are to be compressed at once
-	pack    bool           // compress those of uncompressed now
-	erased  bool           // bytes of a deleted session were deleted: shrink
-	writing chan struct{}  // closed when the writing goroutine ends, nil without one
-	hurry   chan struct{}  // closed to skip that goroutine's delay
-	hurried bool           // hurry is closed
-	err     error
+type groupCommit struct {
+	mu           sync.Mutex
+	pending      map[int64]intentEnd
+	uncompressed []int64        // written, with inline bytes that are not compressed yet
+	largeIntents map[int64]bool // intents whose blobs are to be compressed at once
+	compressNow  bool           // compress those of uncompressed now
+	shrinkDue    bool           // bytes of a deleted session were deleted: shrink
+	done         chan struct{}  // closed when the writing goroutine ends, nil without one
+	flush        chan struct{}  // closed to skip that goroutine's delay
+	flushing     bool           // hurry is closed
+	err          error
 }
 
-// joinEnds is how long ends wait for a transaction to join.
-const joinEnds = 50 * time.Millisecond
+// groupCommitDelay is how long ends wait for a transaction to join.
+const groupCommitDelay = 50 * time.Millisecond
 
-type ending struct {
-	how disk.Outcome
-	at  time.Time
+type intentEnd struct {
+	outcome disk.Outcome
+	at      time.Time
 }
 
-// wait flushes: it returns when all ends so far are written, or have failed.
-func (e *endings) wait() {
+// flushAndWait flushes: it returns when all ends so far are written, or have failed.
+func (e *groupCommit) flushAndWait() {
 	e.mu.Lock()
-	writing := e.writing
-	if writing != nil && !e.hurried {
-		e.hurried = true
-		close(e.hurry)
+	writing := e.done
+	if writing != nil && !e.flushing {
+		e.flushing = true
+		close(e.flush)
 	}
 	e.mu.Unlock()
 	if writing != nil {
@@ -76,16 +76,16 @@ func (d *database) Begin(in disk.Intent) (id int64, err error) {
 	for i, f := range in.Files {
 		if f.Before != nil {
 			befores[i] = append([]byte{plain}, f.Before...)
-			large = large || len(f.Before) > inline
+			large = large || len(f.Before) > maxInline
 		}
 	}
-	into, err := d.jot()
+	into, err := d.prepareIntent()
 	if err != nil {
-		return 0, d.unwritten(reason(err))
+		return 0, d.journalError(reason(err))
 	}
-	err = d.surely(func(tx *sql.Tx) error {
+	err = d.transactSynced(func(tx *sql.Tx) error {
 		r, err := tx.Stmt(into.intent).Exec(in.Session, in.Call, in.Turn, in.Tool, in.Time.UnixMicro(),
-			d.me.pid, d.me.start, d.me.nonce)
+			d.self.pid, d.self.start, d.self.nonce)
 		if err == nil {
 			id, err = r.LastInsertId()
 		}
@@ -98,8 +98,8 @@ func (d *database) Begin(in disk.Intent) (id int64, err error) {
 			if before != nil {
 				hash = cmp.Or(hash, hashOf(string(f.Before)))
 			}
-			if len(f.Before) > inline {
-				if err := keep(tx, id, hash, f.Path, in.Time, before); err != nil {
+			if len(f.Before) > maxInline {
+				if err := storeBytes(tx, id, hash, f.Path, in.Time, before); err != nil {
 					return err
 				}
 				before = nil
@@ -110,14 +110,14 @@ func (d *database) Begin(in disk.Intent) (id int64, err error) {
 	})
 	if err == nil && large {
 		d.ends.mu.Lock()
-		d.ends.large[id] = true
+		d.ends.largeIntents[id] = true
 		d.ends.mu.Unlock()
 	}
 	return id, err
 }
 
-// keep stores packed bytes for an intent.
-func keep(tx *sql.Tx, intent int64, hash, path string, now time.Time, packed []byte) error {
+// storeBytes stores packed bytes for an intent.
+func storeBytes(tx *sql.Tx, intent int64, hash, path string, now time.Time, packed []byte) error {
 	if _, err := tx.Exec("INSERT OR IGNORE INTO blob (hash, data) VALUES (?,?)", hash, packed); err != nil {
 		return err
 	}
@@ -129,48 +129,48 @@ func keep(tx *sql.Tx, intent int64, hash, path string, now time.Time, packed []b
 // Keep implements disk.Journal.
 func (d *database) Keep(intent int64, path string, data []byte) (string, error) {
 	hash, packed := hashOf(string(data)), d.packer.pack(data)
-	if err := d.surely(func(tx *sql.Tx) error { return keep(tx, intent, hash, path, d.now(), packed) }); err != nil {
+	if err := d.transactSynced(func(tx *sql.Tx) error { return storeBytes(tx, intent, hash, path, d.now(), packed) }); err != nil {
 		return "", err
 	}
 	return hash, nil
 }
 
-// surely runs a transaction that is synced to the disk.
-func (d *database) surely(f func(*sql.Tx) error) error {
+// transactSynced runs a transaction that is synced to the disk.
+func (d *database) transactSynced(f func(*sql.Tx) error) error {
 	if err := d.transact(true, f); err != nil {
-		return d.unwritten(err)
+		return d.journalError(err)
 	}
 	return nil
 }
 
-func (d *database) unwritten(err error) error {
+func (d *database) journalError(err error) error {
 	return fmt.Errorf("the journal %s cannot be written: %w", d.path, err)
 }
 
-// jotting are the prepared statements of Begin.
-type jotting struct{ intent, file *sql.Stmt }
+// intentStmts are the prepared statements of Begin.
+type intentStmts struct{ intent, file *sql.Stmt }
 
-// jot prepares them on first use.
-func (d *database) jot() (jotting, error) {
-	d.jotting.Lock()
-	defer d.jotting.Unlock()
-	if d.jotted.file != nil {
-		return d.jotted, nil
+// prepareIntent prepares them on first use.
+func (d *database) prepareIntent() (intentStmts, error) {
+	d.stmtsMu.Lock()
+	defer d.stmtsMu.Unlock()
+	if d.stmts.file != nil {
+		return d.stmts, nil
 	}
 	intent, err := d.db.Prepare("INSERT INTO intent" +
 		" (session, call, turn, tool, time, ended, outcome, judged, pid, start, nonce)" +
 		fmt.Sprintf(" VALUES (?1,?,?,?,?,0,'',CASE WHEN ?1 <> '' AND NOT EXISTS (SELECT 1 FROM session WHERE id = ?1)"+
-			" AND EXISTS (SELECT 1 FROM intent WHERE session = ?1 AND judged = %d) THEN %[1]d ELSE 0 END,?,?,?)", forgotten))
+			" AND EXISTS (SELECT 1 FROM intent WHERE session = ?1 AND judged = %d) THEN %[1]d ELSE 0 END,?,?,?)", stateForgotten))
 	if err != nil {
-		return jotting{}, err
+		return intentStmts{}, err
 	}
 	file, err := d.db.Prepare("INSERT INTO intent_file" +
 		" (intent, n, op, path, target, buffer, before_hash, after_hash, before) VALUES (?,?,?,?,?,?,?,?,?)")
 	if err != nil {
-		return jotting{}, errors.Join(err, intent.Close())
+		return intentStmts{}, errors.Join(err, intent.Close())
 	}
-	d.jotted = jotting{intent, file}
-	return d.jotted, nil
+	d.stmts = intentStmts{intent, file}
+	return d.stmts, nil
 }
 
 // End implements disk.Journal. It is written asynchronously, within groupCommitDelay.
@@ -178,19 +178,19 @@ func (d *database) End(id int64, o disk.Outcome) error {
 	e := &d.ends
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.todo == nil {
-		e.todo = map[int64]ending{}
+	if e.pending == nil {
+		e.pending = map[int64]intentEnd{}
 	}
-	e.todo[id] = ending{o, d.now()}
+	e.pending[id] = intentEnd{o, d.now()}
 	d.startEnds()
 	return nil
 }
 
 // startEnds starts the writing goroutine, unless it runs. d.ends.mu is held.
 func (d *database) startEnds() {
-	if e := &d.ends; e.writing == nil {
-		e.writing, e.hurry, e.hurried = make(chan struct{}), make(chan struct{}), false
-		go d.writeEnds(e.hurry)
+	if e := &d.ends; e.done == nil {
+		e.done, e.flush, e.flushing = make(chan struct{}), make(chan struct{}), false
+		go d.writeEnds(e.flush)
 	}
 }
 
@@ -199,11 +199,11 @@ func (d *database) writeEnds(hurry chan struct{}) {
 	e := &d.ends
 	for {
 		select {
-		case <-time.After(joinEnds):
+		case <-time.After(groupCommitDelay):
 		case <-hurry:
 		}
 		e.mu.Lock()
-		open := len(e.todo) > 0
+		open := len(e.pending) > 0
 		e.mu.Unlock()
 		var err error
 		if open {
@@ -212,22 +212,22 @@ func (d *database) writeEnds(hurry chan struct{}) {
 		e.mu.Lock()
 		e.err = cmp.Or(err, e.err)
 		var loose []int64
-		if e.pack || len(e.loose) >= settled {
-			loose, e.loose, e.pack = e.loose, nil, false
+		if e.compressNow || len(e.uncompressed) >= compressBatch {
+			loose, e.uncompressed, e.compressNow = e.uncompressed, nil, false
 		}
-		erased := e.erased
-		e.erased = false
+		erased := e.shrinkDue
+		e.shrinkDue = false
 		e.mu.Unlock()
-		err = d.settle(loose)
+		err = d.compressInline(loose)
 		if erased {
 			err = errors.Join(err, d.shrink())
 		}
 		e.mu.Lock()
 		failed := e.err != nil // the next end, or the end of the store, tries again
 		e.err = cmp.Or(e.err, err)
-		if failed || len(e.todo) == 0 {
-			close(e.writing)
-			e.writing = nil
+		if failed || len(e.pending) == 0 {
+			close(e.done)
+			e.done = nil
 			e.mu.Unlock()
 			return
 		}
@@ -240,7 +240,7 @@ func (d *database) writeEnds(hurry chan struct{}) {
 func (d *database) joinEnds(tx *sql.Tx) (done func(error)) {
 	e := &d.ends
 	e.mu.Lock()
-	todo := maps.Clone(e.todo)
+	todo := maps.Clone(e.pending)
 	e.mu.Unlock()
 	if len(todo) == 0 {
 		return func(error) {}
@@ -253,19 +253,19 @@ func (d *database) joinEnds(tx *sql.Tx) (done func(error)) {
 			return
 		}
 		for id, end := range todo {
-			if e.todo[id] == end {
-				delete(e.todo, id)
+			if e.pending[id] == end {
+				delete(e.pending, id)
 			}
-			e.pack = e.pack || e.large[id]
-			delete(e.large, id)
-			e.loose = append(e.loose, id)
+			e.compressNow = e.compressNow || e.largeIntents[id]
+			delete(e.largeIntents, id)
+			e.uncompressed = append(e.uncompressed, id)
 		}
-		e.erased = e.erased || erased
+		e.shrinkDue = e.shrinkDue || erased
 	}
 }
 
 // endsInto writes all ends within a savepoint, or none.
-func endsInto(tx *sql.Tx, todo map[int64]ending) (erased bool, err error) {
+func endsInto(tx *sql.Tx, todo map[int64]intentEnd) (erased bool, err error) {
 	if _, err := tx.Exec("SAVEPOINT ends"); err != nil {
 		return false, err
 	}
@@ -280,7 +280,7 @@ func endsInto(tx *sql.Tx, todo map[int64]ending) (erased bool, err error) {
 	}()
 	ids := make([]int64, 0, len(todo))
 	for id, end := range todo {
-		_, err := tx.Exec("UPDATE intent SET outcome = ?, ended = ? WHERE id = ?", string(end.how), end.at.UnixMicro(), id)
+		_, err := tx.Exec("UPDATE intent SET outcome = ?, ended = ? WHERE id = ?", string(end.outcome), end.at.UnixMicro(), id)
 		if err != nil {
 			return false, err
 		}
@@ -289,35 +289,35 @@ func endsInto(tx *sql.Tx, todo map[int64]ending) (erased bool, err error) {
 	return dropForgotten(tx, ids)
 }
 
-// settle moves the inline bytes of ended intents to compressed blobs, where they mostly deduplicate with the session's
+// compressInline moves the inline bytes of ended intents to compressed blobs, where they mostly deduplicate with the session's
 // entries of the same change.
-func (d *database) settle(ids []int64) error {
+func (d *database) compressInline(ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	all, err := d.beside(ids)
+	all, err := d.inlineBlobs(ids)
 	if err != nil {
 		return err
 	}
-	return d.stow(ids, all)
+	return d.moveToBlobs(ids, all)
 }
 
-// loose are inline bytes of an intent.
-type loose struct {
+// inlineBlob are inline bytes of an intent.
+type inlineBlob struct {
 	intent, n, at int64
 	hash, path    string
 	data          []byte
 }
 
-// beside reads the inline bytes of intents, and compresses them.
-func (d *database) beside(ids []int64) (all []loose, err error) {
+// inlineBlobs reads the inline bytes of intents, and compresses them.
+func (d *database) inlineBlobs(ids []int64) (all []inlineBlob, err error) {
 	rows, err := d.db.Query("SELECT intent, n, time, before_hash, path, before FROM intent_file JOIN intent ON id = intent"+
 		" WHERE before IS NOT NULL AND intent IN (SELECT value FROM json_each(?))", listOf(ids))
 	if err != nil {
 		return nil, reason(err)
 	}
 	for rows.Next() {
-		var b loose
+		var b inlineBlob
 		if err = rows.Scan(&b.intent, &b.n, &b.at, &b.hash, &b.path, &b.data); err != nil {
 			break
 		}
@@ -338,8 +338,8 @@ func listOf(ids []int64) string {
 	return string(list)
 }
 
-// stow writes them as blobs, except those deleted meanwhile.
-func (d *database) stow(ids []int64, all []loose) error {
+// moveToBlobs writes them as blobs, except those deleted meanwhile.
+func (d *database) moveToBlobs(ids []int64, all []inlineBlob) error {
 	list := listOf(ids)
 	var plain []string
 	err := d.write(func(tx *sql.Tx) error {
@@ -348,7 +348,7 @@ func (d *database) stow(ids []int64, all []loose) error {
 			err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM intent_file WHERE intent = ? AND n = ? AND before IS NOT NULL)",
 				b.intent, b.n).Scan(&there)
 			if err == nil && there {
-				err = keep(tx, b.intent, b.hash, b.path, time.UnixMicro(b.at), b.data)
+				err = storeBytes(tx, b.intent, b.hash, b.path, time.UnixMicro(b.at), b.data)
 			}
 			if err != nil {
 				return err
@@ -360,7 +360,7 @@ func (d *database) stow(ids []int64, all []loose) error {
 			return err
 		}
 		plain, err = hashesOf(tx, "SELECT hash FROM blob WHERE length(data) > ? AND substr(data, 1, 1) = x'00'"+
-			" AND hash IN (SELECT hash FROM kept WHERE intent IN (SELECT value FROM json_each(?)))", inline, list)
+			" AND hash IN (SELECT hash FROM kept WHERE intent IN (SELECT value FROM json_each(?)))", maxInline, list)
 		return err
 	})
 	for _, h := range plain { // in a transaction each, since they are large
@@ -386,20 +386,20 @@ func (d *database) stow(ids []int64, all []loose) error {
 // stopJournal flushes the ends and releases open intents to the next process's recovery.
 func (d *database) stopJournal() error {
 	e := &d.ends
-	e.wait()
+	e.flushAndWait()
 	e.mu.Lock()
-	if len(e.todo) > 0 { // retry what failed
+	if len(e.pending) > 0 { // retry what failed
 		d.startEnds()
 	}
 	e.mu.Unlock()
-	e.wait()
+	e.flushAndWait()
 	e.mu.Lock()
-	loose, err := e.loose, e.err
-	e.loose = nil
+	loose, err := e.uncompressed, e.err
+	e.uncompressed = nil
 	e.mu.Unlock()
-	err = errors.Join(err, d.settle(loose))
+	err = errors.Join(err, d.compressInline(loose))
 	return errors.Join(err, d.write(func(tx *sql.Tx) error {
-		_, err := tx.Exec("UPDATE intent SET pid = 0, start = 0, nonce = '' WHERE outcome = '' AND nonce = ?", d.me.nonce)
+		_, err := tx.Exec("UPDATE intent SET pid = 0, start = 0, nonce = '' WHERE outcome = '' AND nonce = ?", d.self.nonce)
 		return err
 	}))
 }
@@ -423,7 +423,7 @@ func (d *database) Orphans() (found []disk.Intent, err error) {
 			}
 			found = append(found, more...)
 			if _, err := tx.Exec("UPDATE intent SET judged = max(judged, ?), pid = ?, start = ?, nonce = ?"+whose,
-				append([]any{judged, d.me.pid, d.me.start, d.me.nonce}, of...)...); err != nil {
+				append([]any{stateJudged, d.self.pid, d.self.start, d.self.nonce}, of...)...); err != nil {
 				return err
 			}
 		}
@@ -464,16 +464,16 @@ func deadHolders(tx *sql.Tx) (dead []holder, err error) {
 	return dead, rows.Err()
 }
 
-// Judged implements Store.
-func (d *database) Judged(session string) (found []Judged, err error) {
-	d.ends.wait() // for outcomes judged just now
+// RecoveredIntents implements Store.
+func (d *database) RecoveredIntents(session string) (found []RecoveredIntent, err error) {
+	d.ends.flushAndWait() // for outcomes judged just now
 	err = d.write(func(tx *sql.Tx) error {
-		in, err := intentsOf(tx, "NULL", " WHERE judged = ? AND session = ?", []any{judged, session})
+		in, err := intentsOf(tx, "NULL", " WHERE judged = ? AND session = ?", []any{stateJudged, session})
 		if err != nil {
 			return err
 		}
 		for _, i := range in {
-			j := Judged{Intent: i}
+			j := RecoveredIntent{Intent: i}
 			if err := tx.QueryRow("SELECT outcome FROM intent WHERE id = ?", i.ID).Scan(&j.Outcome); err != nil {
 				return err
 			}
@@ -583,7 +583,7 @@ func emptyIntents(tx *sql.Tx, where string, args ...any) error {
 	for _, step := range []string{
 		"DELETE FROM kept WHERE intent IN " + where,
 		"UPDATE intent_file SET before = NULL WHERE intent IN " + where,
-		fmt.Sprintf("UPDATE intent SET judged = %d WHERE id IN %s", forgotten, where),
+		fmt.Sprintf("UPDATE intent SET judged = %d WHERE id IN %s", stateForgotten, where),
 	} {
 		if err == nil {
 			_, err = tx.Exec(step, args...)
@@ -599,7 +599,7 @@ func emptyIntents(tx *sql.Tx, where string, args ...any) error {
 // saved stay until Collect.
 func dropForgotten(tx *sql.Tx, ids []int64) (bool, error) {
 	some, err := hashesOf(tx, "SELECT id FROM intent WHERE judged = ? AND id IN (SELECT value FROM json_each(?))",
-		forgotten, listOf(ids))
+		stateForgotten, listOf(ids))
 	if err != nil || len(some) == 0 {
 		return false, err
 	}

@@ -22,7 +22,7 @@ import (
 
 // intent is one with every field, and with bytes of every kind.
 func intent() disk.Intent {
-	large := bytes.Repeat([]byte("large \x00\xff "), inline/8)
+	large := bytes.Repeat([]byte("large \x00\xff "), maxInline/8)
 	return disk.Intent{
 		Session: "s", Call: "c", Turn: 3, Tool: "patch", Time: time.UnixMicro(1_700_000_000_000_000),
 		Files: []disk.Planned{
@@ -89,8 +89,8 @@ func TestIntentsAreFoundAgain(t *testing.T) {
 		for i := range want.Files {
 			want.Files[i].Before = nil
 		}
-		judged, err := s.Judged("s")
-		if d := cmp.Diff([]Judged{{want, disk.Foreign}}, judged); d != "" || err != nil {
+		judged, err := s.RecoveredIntents("s")
+		if d := cmp.Diff([]RecoveredIntent{{want, disk.Foreign}}, judged); d != "" || err != nil {
 			t.Error(d, err)
 		}
 		if found, err := s.Orphans(); err != nil || len(found) > 0 {
@@ -296,7 +296,7 @@ func TestKilledInTheMidst(t *testing.T) {
 			}
 		}
 		must(t, other.Close())
-		mine.(*database).ends.wait()
+		mine.(*database).ends.flushAndWait()
 		var promised int64
 		if _, err := fmt.Sscanf(last, "begun %d", &promised); err != nil {
 			t.Fatal(last)
@@ -361,7 +361,7 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 			db := s.(*database).db
 			_, err = db.Exec(row.lock)
 			must(t, err)
-			large := disk.Intent{Files: []disk.Planned{{Path: "/w/a", Before: []byte(rnd(inline))}}}
+			large := disk.Intent{Files: []disk.Planned{{Path: "/w/a", Before: []byte(rnd(maxInline))}}}
 			refused := func(what string, err error) {
 				if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), row.want) {
 					t.Errorf("%s: %v", what, err)
@@ -369,7 +369,7 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 			}
 			_, err = s.Begin(large)
 			refused("Begin", err)
-			_, err = s.Keep(id, "/w/a", []byte(rnd(inline)))
+			_, err = s.Keep(id, "/w/a", []byte(rnd(maxInline)))
 			refused("Keep", err)
 			if st, err := s.Stats(); err != nil || st.Intents != 1 {
 				t.Errorf("%+v %v", st, err)

@@ -18,7 +18,7 @@ import (
 // NewMemory makes a Store in memory. Over quota it deletes the least recently used sessions, then stores no more blobs.
 func NewMemory(quota int64, now func() time.Time) Store {
 	return &memory{
-		quota: quota, now: now, sessions: map[string]*kept{}, blobs: map[string]*shared{}, intents: map[int64]*jotted{},
+		quota: quota, now: now, sessions: map[string]*sessionRow{}, blobs: map[string]*blobRow{}, intents: map[int64]*intentRow{},
 	}
 }
 
@@ -26,26 +26,26 @@ type memory struct {
 	quota int64
 	now   func() time.Time
 
-	mu       sync.Mutex
-	sessions map[string]*kept
-	blobs    map[string]*shared
-	intents  map[int64]*jotted
-	last     int64 // the newest intent
-	audit    []link
-	dead     []Dead // the oldest first
-	lastDead int64  // the newest that there ever was
-	size     int64
+	mu             sync.Mutex
+	sessions       map[string]*sessionRow
+	blobs          map[string]*blobRow
+	intents        map[int64]*intentRow
+	last           int64 // the newest intent
+	audit          []link
+	deadLetters    []Dead // the oldest first
+	lastDeadLetter int64  // the newest that there ever was
+	size           int64
 }
 
-type kept struct {
+type sessionRow struct {
 	Session
 	held    bool
 	entries []Entry
 	size    int64
 }
 
-// shared is a blob with its reference count.
-type shared struct {
+// blobRow is a blob with its reference count.
+type blobRow struct {
 	data string
 	uses int
 }
@@ -55,7 +55,7 @@ func (m *memory) Save(s Session) error {
 	defer m.mu.Unlock()
 	k := m.sessions[s.ID]
 	if k == nil {
-		k = &kept{}
+		k = &sessionRow{}
 		m.sessions[s.ID] = k
 		s.Created = m.now()
 	} else {
@@ -92,7 +92,7 @@ func (m *memory) Append(id string, entries ...Entry) error {
 			continue
 		}
 		if e.Kind == DeadLetter {
-			m.die(id, e)
+			m.addDeadLetter(id, e)
 			continue
 		}
 		e.Blobs = slices.Clone(e.Blobs)
@@ -137,19 +137,19 @@ func (m *memory) eraseAudit(session string) {
 		}
 	}
 	if done {
-		m.chain(own(m.now(), erased, session))
+		m.chain(storeRecord(m.now(), recordErased, session))
 	}
 }
 
-// Audited implements Store.
-func (m *memory) Audited(q AuditQuery, visit func(Audited) bool) error {
+// AuditRecords implements Store.
+func (m *memory) AuditRecords(q AuditQuery, visit func(AuditRecord) bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range slices.Backward(m.audit) {
 		if l.session == "" || q.Session != "" && l.session != q.Session || !q.Since.IsZero() && l.at < q.Since.UnixMicro() {
 			continue
 		}
-		a, err := l.audited()
+		a, err := l.record()
 		if err != nil || !visit(a) {
 			return err
 		}
@@ -163,11 +163,11 @@ func (m *memory) VerifyAudit() (AuditState, error) {
 	defer m.mu.Unlock()
 	var start []byte
 	for _, l := range m.audit {
-		if l.session == "" && l.call == dropped {
+		if l.session == "" && l.call == recordDropped {
 			start = l.body
 		}
 	}
-	c, err := follow(start)
+	c, err := newChain(start)
 	if err != nil {
 		return AuditState{}, err
 	}
@@ -192,7 +192,7 @@ func (m *memory) dropAudit(before time.Time) int64 {
 		return 0
 	}
 	newest := m.audit[n-1]
-	m.chain(own(m.now(), dropped, gap{newest.seq, hex.EncodeToString(newest.hash)}))
+	m.chain(storeRecord(m.now(), recordDropped, gap{newest.seq, hex.EncodeToString(newest.hash)}))
 	for _, l := range m.audit[:n] {
 		m.size -= l.size()
 	}
@@ -209,14 +209,14 @@ func (m *memory) put(hash, data string) {
 			}
 		}
 	}
-	m.hold(hash, data)
+	m.ref(hash, data)
 }
 
-// hold stores a text, or increments its reference count.
-func (m *memory) hold(hash, data string) {
+// ref stores a text, or increments its reference count.
+func (m *memory) ref(hash, data string) {
 	b := m.blobs[hash]
 	if b == nil {
-		b = &shared{data: strings.Clone(data)}
+		b = &blobRow{data: strings.Clone(data)}
 		m.blobs[hash] = b
 		m.size += int64(len(data))
 	}
@@ -246,12 +246,12 @@ func (m *memory) Delete(id string) error {
 func (m *memory) forget(id string) {
 	k := m.sessions[id]
 	m.eraseAudit(id)
-	m.bury(func(l Dead) bool { return l.Session == id })
+	m.dropDeadLetters(func(l Dead) bool { return l.Session == id })
 	delete(m.sessions, id)
 	m.size -= k.size
 	for _, e := range k.entries {
 		for _, b := range e.Blobs {
-			m.letGo(b.Hash)
+			m.unref(b.Hash)
 		}
 	}
 	for i, j := range m.intents {
@@ -266,16 +266,16 @@ func (m *memory) forget(id string) {
 }
 
 // empty drops the bytes of an open intent and marks it as forgotten, so that it is deleted when it ends.
-func (m *memory) empty(j *jotted) {
+func (m *memory) empty(j *intentRow) {
 	for _, b := range j.kept {
-		m.letGo(b.Hash)
+		m.unref(b.Hash)
 	}
 	j.kept, j.forgotten = nil, true
 	j.bare()
 }
 
-// letGo decrements the reference count of a text and deletes it at 0.
-func (m *memory) letGo(hash string) {
+// unref decrements the reference count of a text and deletes it at 0.
+func (m *memory) unref(hash string) {
 	s := m.blobs[hash]
 	if s == nil {
 		return
@@ -294,7 +294,7 @@ func (m *memory) Sessions(q Query) (found []Session, next string, err error) {
 		return nil, "", ErrCursor
 	}
 	for _, k := range m.sessions {
-		if q.Cwd != "" && k.Cwd != q.Cwd || q.Text != "" && !k.says(lower(q.Text)) {
+		if q.Cwd != "" && k.Cwd != q.Cwd || q.Text != "" && !k.matches(lower(q.Text)) {
 			continue
 		}
 		if u := k.Updated.UnixMicro(); !paged || u < after || u == after && k.ID > id {
@@ -308,7 +308,7 @@ func (m *memory) Sessions(q Query) (found []Session, next string, err error) {
 	return found, next, nil
 }
 
-func (k *kept) says(text string) bool {
+func (k *sessionRow) matches(text string) bool {
 	return strings.Contains(lower(k.Title), text) ||
 		slices.ContainsFunc(k.entries, func(e Entry) bool { return strings.Contains(lower(e.Text), text) })
 }
@@ -389,13 +389,13 @@ func (m *memory) collect(most int64, before time.Time) (c Collected) {
 		aged = before
 	}
 	c.Records = m.dropAudit(aged)
-	var free []*kept
+	var free []*sessionRow
 	for _, k := range m.sessions {
 		if !k.held {
 			free = append(free, k)
 		}
 	}
-	slices.SortFunc(free, func(a, b *kept) int { return a.Updated.Compare(b.Updated) })
+	slices.SortFunc(free, func(a, b *sessionRow) int { return a.Updated.Compare(b.Updated) })
 	for _, k := range free {
 		if k.Updated.Before(before) || m.size > most {
 			m.forget(k.ID)
@@ -435,8 +435,8 @@ func (m *memory) Stats() (Stats, error) {
 	return s, nil
 }
 
-// jotted is an intent. Its Before are in the blobs.
-type jotted struct {
+// intentRow is an intent. Its Before are in the blobs.
+type intentRow struct {
 	disk.Intent
 	held      bool
 	judged    bool
@@ -447,7 +447,7 @@ type jotted struct {
 }
 
 // bare clears the bytes before.
-func (j *jotted) bare() {
+func (j *intentRow) bare() {
 	for i := range j.Files {
 		j.Files[i].Before = nil
 	}
@@ -459,7 +459,7 @@ func (m *memory) Begin(in disk.Intent) (int64, error) {
 	defer m.mu.Unlock()
 	m.last++
 	in.ID, in.Files = m.last, slices.Clone(in.Files)
-	j := &jotted{Intent: in, held: true}
+	j := &intentRow{Intent: in, held: true}
 	if in.Session != "" && m.sessions[in.Session] == nil {
 		for _, other := range m.intents {
 			j.forgotten = j.forgotten || other.Session == in.Session && other.forgotten
@@ -471,7 +471,7 @@ func (m *memory) Begin(in disk.Intent) (int64, error) {
 			continue
 		}
 		f.BeforeHash = cmp.Or(f.BeforeHash, hashOf(string(f.Before)))
-		m.holdFor(j, f.BeforeHash, f.Path, in.Time, string(f.Before))
+		m.refFor(j, f.BeforeHash, f.Path, in.Time, string(f.Before))
 		f.Before = []byte{} // the bytes are in the blobs
 	}
 	m.intents[in.ID] = j
@@ -481,11 +481,11 @@ func (m *memory) Begin(in disk.Intent) (int64, error) {
 	return in.ID, nil
 }
 
-func (m *memory) holdFor(j *jotted, hash, path string, at time.Time, data string) {
+func (m *memory) refFor(j *intentRow, hash, path string, at time.Time, data string) {
 	b := Backup{Hash: hash, Path: path, Time: time.UnixMicro(at.UnixMicro()), Session: j.Session, Tool: j.Tool}
 	if !slices.ContainsFunc(j.kept, func(k Backup) bool { return k.Hash == hash && k.Path == path }) {
 		j.kept = append(j.kept, b)
-		m.hold(hash, data)
+		m.ref(hash, data)
 	}
 }
 
@@ -510,7 +510,7 @@ func (m *memory) Keep(intent int64, path string, data []byte) (string, error) {
 		return "", fmt.Errorf("there is no intent %d", intent)
 	}
 	hash := hashOf(string(data))
-	m.holdFor(j, hash, path, m.now(), string(data))
+	m.refFor(j, hash, path, m.now(), string(data))
 	return hash, nil
 }
 
@@ -529,7 +529,7 @@ func (m *memory) End(id int64, o disk.Outcome) error {
 	j.kept = slices.DeleteFunc(j.kept, func(b Backup) bool { // the bytes before; those passed to Keep stay
 		mine := slices.ContainsFunc(j.Files, func(f disk.Planned) bool { return f.BeforeHash == b.Hash })
 		if mine {
-			m.letGo(b.Hash)
+			m.unref(b.Hash)
 		}
 		return mine
 	})
@@ -562,8 +562,8 @@ func (m *memory) Orphans() (found []disk.Intent, err error) {
 	return found, nil
 }
 
-// Judged implements Store.
-func (m *memory) Judged(session string) (found []Judged, err error) {
+// RecoveredIntents implements Store.
+func (m *memory) RecoveredIntents(session string) (found []RecoveredIntent, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(m.intents)) {
@@ -573,7 +573,7 @@ func (m *memory) Judged(session string) (found []Judged, err error) {
 			for i := range in.Files {
 				in.Files[i].Before = nil
 			}
-			found = append(found, Judged{in, j.outcome})
+			found = append(found, RecoveredIntent{in, j.outcome})
 		}
 	}
 	return found, nil
@@ -581,7 +581,7 @@ func (m *memory) Judged(session string) (found []Judged, err error) {
 
 func (m *memory) drop(id int64) {
 	for _, b := range m.intents[id].kept {
-		m.letGo(b.Hash)
+		m.unref(b.Hash)
 	}
 	delete(m.intents, id)
 }

@@ -92,29 +92,29 @@ type database struct {
 	db   *sql.DB // one connection, and so one page cache
 	// finder is a connection that only reads, for searches through all texts: they take long, and an edit must not wait for one.
 	finder *sql.DB
-	me     holder
+	self   holder
 	now    func() time.Time
 	quota  int64
 	// writing is the write lock within this process: a mutex wakes sooner than SQLite's busy handler retries.
-	writing  sync.Mutex
-	unsynced bool  // commits are not synced to the disk; under writing
-	stuck    stuck // under writing
-	newest   *link // of the audit, as far as this process knows; nil is unknown; under writing
-	ends     endings
-	jotting  sync.Mutex // guards stmts
-	jotted   jotting
-	wrote    atomic.Int64 // appends so far
-	full     atomic.Bool  // over quota: blobs are dropped
-	packer   packer
-	emptied  bool
-	untidy   atomic.Bool // a truncation of the log is scheduled
-	// tidy is the delay before the log is truncated, after the start and after each failure.
-	tidy time.Duration
+	writing         sync.Mutex
+	unsynced        bool     // commits are not synced to the disk; under writing
+	stuck           lockWait // under writing
+	newestLink      *link    // of the audit, as far as this process knows; nil is unknown; under writing
+	ends            groupCommit
+	stmtsMu         sync.Mutex // guards stmts
+	stmts           intentStmts
+	appends         atomic.Int64 // appends so far
+	overQuota       atomic.Bool  // over quota: blobs are dropped
+	packer          packer
+	emptied         bool
+	truncatePending atomic.Bool // a truncation of the log is scheduled
+	// truncateDelay is the delay before the log is truncated, after the start and after each failure.
+	truncateDelay time.Duration
 
 	// The prepared statements of Append and Intend.
-	mine, touch, insert *sql.Stmt
-	// head reads the newest record of the audit, chain appends one.
-	head, chain *sql.Stmt
+	selectOwn, updateTime, insertEntry *sql.Stmt
+	// selectHead reads the newest record of the audit, chain appends one.
+	selectHead, insertLink *sql.Stmt
 }
 
 func open(path string, o Options, steps []string) (Store, error) {
@@ -139,9 +139,9 @@ func open(path string, o Options, steps []string) (Store, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	d := &database{
-		path: path, db: db, finder: finder, me: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
-		tidy: 10 * time.Second, emptied: emptied,
-		ends: endings{large: map[int64]bool{}},
+		path: path, db: db, finder: finder, self: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
+		truncateDelay: 10 * time.Second, emptied: emptied,
+		ends: groupCommit{largeIntents: map[int64]bool{}},
 	}
 	// While another process makes the store, its change to a write-ahead log is a lock that SQLite's busy timeout does not wait for.
 	err = d.migrate(steps)
@@ -149,26 +149,26 @@ func open(path string, o Options, steps []string) (Store, error) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err == nil {
-		d.mine, err = db.Prepare("SELECT key, updated FROM session WHERE id = ? AND nonce = ?")
+		d.selectOwn, err = db.Prepare("SELECT key, updated FROM session WHERE id = ? AND nonce = ?")
 	}
 	if err == nil {
-		d.touch, err = db.Prepare("UPDATE session SET updated = ? WHERE key = ?")
+		d.updateTime, err = db.Prepare("UPDATE session SET updated = ? WHERE key = ?")
 	}
 	if err == nil {
-		d.insert, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
+		d.insertEntry, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
 	}
 	if err == nil {
-		d.head, err = db.Prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
+		d.selectHead, err = db.Prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
 	}
 	if err == nil {
-		d.chain, err = db.Prepare("INSERT INTO audit (" + linkColumns + ") VALUES (?,?,?,?,?,?,?,?)")
+		d.insertLink, err = db.Prepare("INSERT INTO audit (" + linkColumns + ") VALUES (?,?,?,?,?,?,?,?)")
 	}
 	if err != nil {
 		_ = errors.Join(finder.Close(), db.Close())
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
 	if left {
-		d.tidyLater()
+		d.scheduleTruncate()
 	}
 	return d, nil
 }
@@ -273,7 +273,7 @@ func (d *database) transact(synced bool, f func(*sql.Tx) error) error {
 	committed := false
 	defer func() { // also after a panic, for the only connection
 		if !committed {
-			d.newest = nil
+			d.newestLink = nil
 			_ = tx.Rollback()
 		}
 	}()
@@ -308,15 +308,15 @@ const columns = "key, id, cwd, more, title, mode, model, cachekey, created, upda
 // row is a session with its key and the holder of its lock.
 type row struct {
 	Session
-	key  int64
-	held holder
+	key    int64
+	holder holder
 }
 
 func scan(from interface{ Scan(...any) error }) (r row, err error) {
 	var more string
 	var created, updated int64
 	err = from.Scan(&r.key, &r.ID, &r.Cwd, &more, &r.Title, &r.Mode, &r.Model, &r.CacheKey, &created, &updated,
-		&r.held.pid, &r.held.start, &r.held.nonce)
+		&r.holder.pid, &r.holder.start, &r.holder.nonce)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, ErrUnknown
 	}
@@ -331,10 +331,10 @@ func find(tx *sql.Tx, id string) (row, error) {
 	return scan(tx.QueryRow("SELECT "+columns+" FROM session WHERE id = ?", id))
 }
 
-// free gives a *HeldError for a session that another process holds.
-func (d *database) free(r row) error {
-	if r.held != d.me && r.held.alive() {
-		return &HeldError{r.ID, r.held.pid}
+// checkHolder gives a *HeldError for a session that another process holds.
+func (d *database) checkHolder(r row) error {
+	if r.holder != d.self && r.holder.alive() {
+		return &HeldError{r.ID, r.holder.pid}
 	}
 	return nil
 }
@@ -353,27 +353,27 @@ func (d *database) Save(s Session) error {
 			fresh = true
 			_, err = tx.Exec("INSERT INTO session (id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce)"+
 				" VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", s.ID, s.Cwd, string(more), s.Title, s.Mode, s.Model, s.CacheKey, now, now,
-				d.me.pid, d.me.start, d.me.nonce)
+				d.self.pid, d.self.start, d.self.nonce)
 			return err
 		case err != nil:
 			return err
 		}
-		if err := d.free(old); err != nil {
+		if err := d.checkHolder(old); err != nil {
 			return err
 		}
 		_, err = tx.Exec("UPDATE session SET cwd = ?, more = ?, title = ?, mode = ?, model = ?, cachekey = ?, updated = ?,"+
 			" pid = ?, start = ?, nonce = ? WHERE key = ?", s.Cwd, string(more), s.Title, s.Mode, s.Model, s.CacheKey, now,
-			d.me.pid, d.me.start, d.me.nonce, old.key)
+			d.self.pid, d.self.start, d.self.nonce, old.key)
 		return err
 	})
 	if err == nil && fresh {
-		err = d.bound()
+		err = d.enforceQuota()
 	}
 	return err
 }
 
-// bound collects when the quota is exceeded or an intent is old, and drops blobs from then on if that was not enough.
-func (d *database) bound() error {
+// enforceQuota collects when the quota is exceeded or an intent is old, and drops blobs from then on if that was not enough.
+func (d *database) enforceQuota() error {
 	size, err := d.Size()
 	var old bool
 	if err == nil {
@@ -385,7 +385,7 @@ func (d *database) bound() error {
 			size, err = d.Size()
 		}
 	}
-	d.full.Store(size > d.quota)
+	d.overQuota.Store(size > d.quota)
 	return err
 }
 
@@ -395,11 +395,11 @@ func (d *database) Take(id string) (s Session, entries []Entry, err error) {
 		if err != nil {
 			return err
 		}
-		if err := d.free(r); err != nil {
+		if err := d.checkHolder(r); err != nil {
 			return err
 		}
 		if _, err := tx.Exec("UPDATE session SET pid = ?, start = ?, nonce = ? WHERE key = ?",
-			d.me.pid, d.me.start, d.me.nonce, r.key); err != nil {
+			d.self.pid, d.self.start, d.self.nonce, r.key); err != nil {
 			return err
 		}
 		s = r.Session
@@ -424,8 +424,8 @@ func (d *database) Entries(id string, kinds ...Kind) (s Session, entries []Entry
 
 // public is the session of a row, with the PID of a living holder.
 func (d *database) public(r row) Session {
-	if r.held.alive() {
-		r.PID = r.held.pid
+	if r.holder.alive() {
+		r.PID = r.holder.pid
 	}
 	return r.Session
 }
@@ -468,12 +468,12 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 	return out, rows.Err()
 }
 
-// touched is how far a held session's time of last use may lag: writing it costs as much as the entries themselves. It
+// updatedLag is how far a held session's time of last use may lag: writing it costs as much as the entries themselves. It
 // is exact at the end of a turn and after a release.
-const touched = time.Second
+const updatedLag = time.Second
 
-// letGo is the SET clause that releases a session; the time of its last use becomes that of its last entry.
-const letGo = "pid = 0, start = 0, nonce = '', updated =" +
+// releaseClause is the SET clause that releases a session; the time of its last use becomes that of its last entry.
+const releaseClause = "pid = 0, start = 0, nonce = '', updated =" +
 	" max(updated, coalesce((SELECT time FROM entry WHERE session = session.key ORDER BY seq DESC LIMIT 1), 0))"
 
 func (d *database) Append(id string, entries ...Entry) error { return d.appendAll(id, false, entries) }
@@ -485,8 +485,8 @@ func (d *database) Intend(id string, synced bool, entries ...Entry) error {
 
 func (d *database) appendAll(id string, synced bool, entries []Entry) error {
 	const often = 100
-	if d.wrote.Add(1)%often == 0 {
-		if err := d.bound(); err != nil {
+	if d.appends.Add(1)%often == 0 {
+		if err := d.enforceQuota(); err != nil {
 			return err
 		}
 	}
@@ -514,7 +514,7 @@ func (d *database) appendAll(id string, synced bool, entries []Entry) error {
 		for _, b := range e.Blobs {
 			h := hashOf(b.Data)
 			hashes = append(hashes, h)
-			if !d.full.Load() {
+			if !d.overQuota.Load() {
 				p.blobs[h] = d.packer.pack([]byte(b.Data))
 			}
 		}
@@ -523,23 +523,23 @@ func (d *database) appendAll(id string, synced bool, entries []Entry) error {
 	}
 	return d.transact(synced, func(tx *sql.Tx) error {
 		var key, updated int64
-		err := tx.Stmt(d.mine).QueryRow(id, d.me.nonce).Scan(&key, &updated)
+		err := tx.Stmt(d.selectOwn).QueryRow(id, d.self.nonce).Scan(&key, &updated)
 		if errors.Is(err, sql.ErrNoRows) {
 			r, err := find(tx, id)
 			if err == nil {
-				err = d.free(r)
+				err = d.checkHolder(r)
 			}
 			return cmp.Or(err, fmt.Errorf("the session %s is not held", id))
 		}
 		now := d.now()
 		ends := slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == End })
-		if err == nil && (ends || now.Sub(time.UnixMicro(updated)).Abs() >= touched) {
-			_, err = tx.Stmt(d.touch).Exec(now.UnixMicro(), key)
+		if err == nil && (ends || now.Sub(time.UnixMicro(updated)).Abs() >= updatedLag) {
+			_, err = tx.Stmt(d.updateTime).Exec(now.UnixMicro(), key)
 		}
 		if err != nil {
 			return err
 		}
-		insert := tx.Stmt(d.insert)
+		insert := tx.Stmt(d.insertEntry)
 		for i, e := range entries {
 			if _, err := insert.Exec(key, e.Time.UnixMicro(), e.Turn, string(e.Kind), e.Call, e.Text, all[i].body, all[i].hashes); err != nil {
 				return err
@@ -554,14 +554,14 @@ func (d *database) appendAll(id string, synced bool, entries []Entry) error {
 			}
 		}
 		if len(dead) > 0 {
-			if err := d.deadInto(tx, id, dead); err != nil {
+			if err := d.insertDeadLetters(tx, id, dead); err != nil {
 				return err
 			}
 		}
 		if len(links) == 0 {
 			return nil
 		}
-		return d.auditInto(tx, links)
+		return d.insertAudit(tx, links)
 	})
 }
 
@@ -570,19 +570,19 @@ func (d *database) Release(id string) error {
 		if _, err := find(tx, id); err != nil {
 			return err
 		}
-		_, err := tx.Exec("UPDATE session SET "+letGo+" WHERE id = ? AND nonce = ?", id, d.me.nonce)
+		_, err := tx.Exec("UPDATE session SET "+releaseClause+" WHERE id = ? AND nonce = ?", id, d.self.nonce)
 		return err
 	})
 }
 
 func (d *database) Delete(id string) error {
-	d.ends.wait() // so that they go with it
+	d.ends.flushAndWait() // so that they go with it
 	err := d.write(func(tx *sql.Tx) error {
 		r, err := find(tx, id)
 		if err != nil {
 			return err
 		}
-		if err := d.free(r); err != nil {
+		if err := d.checkHolder(r); err != nil {
 			return err
 		}
 		return d.forget(tx, r)
@@ -635,7 +635,7 @@ func (d *database) shrink() error {
 	}
 	busy, err := empty(context.Background(), d.db)
 	if busy {
-		d.tidyLater()
+		d.scheduleTruncate()
 	}
 	return d.reason(err)
 }
@@ -650,18 +650,18 @@ func empty(ctx context.Context, db interface {
 	return busy, err
 }
 
-// tidyLater schedules tidyNow, unless it is scheduled.
-func (d *database) tidyLater() {
-	if d.untidy.Swap(true) {
+// scheduleTruncate schedules tidyNow, unless it is scheduled.
+func (d *database) scheduleTruncate() {
+	if d.truncatePending.Swap(true) {
 		return
 	}
-	time.AfterFunc(d.tidy, d.tidyNow)
+	time.AfterFunc(d.truncateDelay, d.truncateLog)
 }
 
-// tidyNow tries to truncate the log without waiting for other processes, and schedules a retry if that fails.
-func (d *database) tidyNow() {
+// truncateLog tries to truncate the log without waiting for other processes, and schedules a retry if that fails.
+func (d *database) truncateLog() {
 	ctx := context.Background()
-	d.untidy.Store(false)
+	d.truncatePending.Store(false)
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	conn, err := d.db.Conn(ctx)
@@ -674,12 +674,12 @@ func (d *database) tidyNow() {
 	}
 	busy, err := empty(ctx, conn)
 	wait := busyWait
-	if d.stuck.brief {
+	if d.stuck.short {
 		wait = stuckWait
 	}
 	_, _ = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", wait))
 	if busy || err != nil {
-		d.tidyLater()
+		d.scheduleTruncate()
 	}
 }
 
@@ -760,7 +760,7 @@ func (d *database) Stats() (Stats, error) {
 }
 
 func (d *database) Collect(most int64, before time.Time) (c Collected, err error) {
-	d.ends.wait() // ended intents can be deleted
+	d.ends.flushAndWait() // ended intents can be deleted
 	had, err := d.Size()
 	if err != nil {
 		return c, err
@@ -828,7 +828,7 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 		err := d.write(func(tx *sql.Tx) error {
 			r, err := find(tx, s.ID)
 			if err == nil {
-				err = d.free(r)
+				err = d.checkHolder(r)
 			}
 			if err != nil {
 				return err
@@ -867,7 +867,7 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 func (d *database) Close() error {
 	err := errors.Join(d.stopJournal(), d.finder.Close())
 	return errors.Join(err, d.write(func(tx *sql.Tx) error {
-		_, err := tx.Exec("UPDATE session SET "+letGo+" WHERE nonce = ?", d.me.nonce)
+		_, err := tx.Exec("UPDATE session SET "+releaseClause+" WHERE nonce = ?", d.self.nonce)
 		return err
 	}), d.db.Close())
 }

@@ -101,8 +101,8 @@ type Blob struct {
 	Data string
 }
 
-// Judged is an intent that recovery judged, since its process died before it ended.
-type Judged struct {
+// RecoveredIntent is an intent that recovery judged, since its process died before it ended.
+type RecoveredIntent struct {
 	disk.Intent
 	Outcome disk.Outcome
 }
@@ -158,9 +158,9 @@ type Store interface {
 	// Intend is Append before an effect, which must not happen if it fails. With synced the entries survive a crash of the
 	// machine too, else only once a later transaction is synced, such as one of disk.Journal.
 	Intend(id string, synced bool, entries ...Entry) error
-	// Audited visits the records of the audit that q selects, the newest first, until visit returns false. visit must not use
+	// AuditRecords visits the records of the audit that q selects, the newest first, until visit returns false. visit must not use
 	// the store.
-	Audited(q AuditQuery, visit func(Audited) bool) error
+	AuditRecords(q AuditQuery, visit func(AuditRecord) bool) error
 	// VerifyAudit checks the whole chain. An error may be a *TamperedError.
 	VerifyAudit() (AuditState, error)
 	// DeadLetters gives the dead letters of all sessions, the newest first. Discard drops those with the ids, and says how many of these
@@ -175,9 +175,9 @@ type Store interface {
 	Sessions(q Query) (found []Session, next string, err error)
 	// Entries gives a session with its entries, of all kinds or of those named. It ignores the lock.
 	Entries(id string, kinds ...Kind) (Session, []Entry, error)
-	// Judged gives the intents of a session that recovery has judged or is judging, without the bytes before, the oldest
+	// RecoveredIntents gives the intents of a session that recovery has judged or is judging, without the bytes before, the oldest
 	// first.
-	Judged(session string) ([]Judged, error)
+	RecoveredIntents(session string) ([]RecoveredIntent, error)
 	// Backups lists the bytes that the journal keeps of one file, or of all for an empty path, the newest first; Blob
 	// gives them.
 	Backups(path string) ([]Backup, error)

@@ -79,13 +79,13 @@ func TestTwins(t *testing.T) {
 				case 10:
 					got[k] = outcome(nil, s.End(begun-int64(limit), disk.Landed))
 					if d, ok := s.(*database); ok { // what is forgotten goes with it
-						d.ends.wait()
+						d.ends.flushAndWait()
 					}
 				case 12:
 					if d, ok := s.(*database); ok && limit == 1 { // the bytes stand elsewhere then
-						d.ends.wait()
-						d.ends.loose = append(d.ends.loose, begun)
-						_ = d.settle(d.ends.loose)
+						d.ends.flushAndWait()
+						d.ends.uncompressed = append(d.ends.uncompressed, begun)
+						_ = d.compressInline(d.ends.uncompressed)
 					}
 					path := ""
 					if limit == 2 {

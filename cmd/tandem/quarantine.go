@@ -31,7 +31,7 @@ func (l *quarantineListCmd) Run(c *cli) error {
 		return err
 	}
 	if l.JSON {
-		return terminal.PrintJSON(append([]autorun.Taken{}, all...))
+		return terminal.PrintJSON(append([]autorun.Quarantined{}, all...))
 	}
 	for _, t := range all {
 		fmt.Fprintf(terminal.Stdout(), "%s  %s  (session %s, content in %s)\n", t.ID, terminal.OneLine(filepath.Join(t.Root, t.Path)),

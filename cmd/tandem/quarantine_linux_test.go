@@ -48,7 +48,7 @@ func TestPlantedFilesAreQuarantined(t *testing.T) {
 			t.Errorf("%s is there", name)
 		}
 	}
-	var all []autorun.Taken
+	var all []autorun.Quarantined
 	if err := json.Unmarshal([]byte(tandem("quarantine", "list", "--json")), &all); err != nil || len(all) != 2 {
 		t.Fatalf("%+v %v", all, err)
 	}

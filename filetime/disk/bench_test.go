@@ -129,7 +129,7 @@ func BenchmarkRecover(b *testing.B) {
 		for i, n := range all {
 			n.mine, n.outcome = false, Open
 			if i%100 == 0 {
-				w := written{Intent: n.Intent, mark: markOf(n.Intent)}
+				w := loggedIntent{Intent: n.Intent, mark: markOf(n.Intent)}
 				if err := os.WriteFile(filepath.Join(dir, w.temp(0)+"1"), n.Files[0].Before, 0o600); err != nil {
 					b.Fatal(err)
 				}

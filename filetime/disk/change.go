@@ -13,36 +13,36 @@ import (
 
 // Change is one change of one or more files. Its methods are called one after another.
 type Change struct {
-	d    *Disk
-	like Intent // what all its intents say alike
+	d        *Disk
+	template Intent // what all its intents say alike
 
-	mu      sync.Mutex
-	intents []*written
-	dirs    []string // to be synced
-	holds   int      // reference count; at 0 the outcome is written to the journal
-	left    bool     // a temporary file could not be removed
-	lately  [][]byte // further versions that another program may have read
-	outcome Outcome
+	mu             sync.Mutex
+	intents        []*loggedIntent
+	dirs           []string // to be synced
+	refs           int      // reference count; at 0 the outcome is written to the journal
+	tempLeft       bool     // a temporary file could not be removed
+	recentVersions [][]byte // further versions that another program may have read
+	outcome        Outcome
 }
 
-// written is an intent as it stands in the journal.
-type written struct {
+// loggedIntent is an intent as it stands in the journal.
+type loggedIntent struct {
 	Intent
-	mark string
-	old  bool // another one has taken its place
-	n    int  // counts the names given
+	mark     string
+	replaced bool // another one has taken its place
+	n        int  // counts the names given
 }
 
 // Change begins a change. template names its author; nothing is written yet.
 func (d *Disk) Change(like Intent) *Change {
 	like.ID, like.Files = 0, nil
-	return &Change{d: d, like: like, holds: 1}
+	return &Change{d: d, template: like, refs: 1}
 }
 
 // Begin writes an intent to the journal. Replace and the others do so themselves for files that no intent names. The
 // error is a *JournalError.
 func (c *Change) Begin(files ...Planned) error {
-	w := &written{Intent: c.like}
+	w := &loggedIntent{Intent: c.template}
 	w.Time, w.Files = c.d.o.Now(), files
 	if c.d.o.Journal == nil {
 		w.mark = strings.ToLower(rand.Text()[:12])
@@ -56,7 +56,7 @@ func (c *Change) Begin(files ...Planned) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, o := range c.intents { // an earlier plan for the same file was not carried out
-		o.old = o.old || len(files) == 1 && len(o.Files) == 1 && o.Files[0].Path == files[0].Path
+		o.replaced = o.replaced || len(files) == 1 && len(o.Files) == 1 && o.Files[0].Path == files[0].Path
 	}
 	c.intents = append(c.intents, w)
 	return nil
@@ -72,13 +72,13 @@ func markOf(in Intent) string {
 }
 
 // temp is how the names begin of what an intent puts beside one of its files.
-func (w *written) temp(file int) string {
+func (w *loggedIntent) temp(file int) string {
 	return fmt.Sprintf("%s%d-%s-%d-", TempPrefix, w.ID, w.mark, file)
 }
 
-// Lately adds recent versions of the file of the next Replace, which another program may have read and may save with
+// SetRecentVersions adds recent versions of the file of the next Replace, which another program may have read and may save with
 // changes.
-func (c *Change) Lately(versions [][]byte) { c.lately = versions }
+func (c *Change) SetRecentVersions(versions [][]byte) { c.recentVersions = versions }
 
 // End sets the outcome. It is written to the journal once all temporary files of the change are removed.
 func (c *Change) End(o Outcome) {
@@ -88,42 +88,42 @@ func (c *Change) End(o Outcome) {
 	c.release()
 }
 
-func (c *Change) hold() {
+func (c *Change) retain() {
 	c.mu.Lock()
-	c.holds++
+	c.refs++
 	c.mu.Unlock()
 }
 
-// leave keeps the intents open, so that recovery removes what could not be removed now.
-func (c *Change) leave() {
+// leaveOpen keeps the intents open, so that recovery removes what could not be removed now.
+func (c *Change) leaveOpen() {
 	c.mu.Lock()
-	c.left = true
+	c.tempLeft = true
 	c.mu.Unlock()
 }
 
 func (c *Change) release() {
 	c.mu.Lock()
-	c.holds--
-	over, effects := c.holds == 0, len(c.dirs) > 0
+	c.refs--
+	over, effects := c.refs == 0, len(c.dirs) > 0
 	c.mu.Unlock()
 	switch {
 	case over && effects:
-		c.d.ended(c)
+		c.d.scheduleSync(c)
 	case over:
-		c.write()
+		c.writeOutcome()
 	}
 }
 
-// write writes the outcome to the journal.
-func (c *Change) write() {
+// writeOutcome writes the outcome to the journal.
+func (c *Change) writeOutcome() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.d.o.Journal == nil || c.left {
+	if c.d.o.Journal == nil || c.tempLeft {
 		return
 	}
 	for _, w := range c.intents {
 		o := c.outcome
-		if w.old {
+		if w.replaced {
 			o = NotLanded
 		}
 		if err := c.d.o.Journal.End(w.ID, o); err != nil {
@@ -143,31 +143,31 @@ func (c *Change) keep(at place, data []byte) (string, error) {
 	return c.d.o.Journal.Keep(id, at.path(), data)
 }
 
-// work is the change of one file.
-type work struct {
-	c      *Change
-	d      *Disk
-	at     place
-	dir    Dir
-	in     *written
-	file   int             // of the intent
-	mine   map[string]bool // hashes of our versions, and of those that the journal has
-	theirs map[string]bool // hashes of what others saved, even if we would write the same
-	safe   map[string]bool // those of them that are merged with ours
-	gone   bool            // the file is to be deleted
-	spent  []spent
+// fileChange is the change of one file.
+type fileChange struct {
+	c             *Change
+	d             *Disk
+	at            place
+	dir           Dir
+	in            *loggedIntent
+	file          int             // of the intent
+	ownHashes     map[string]bool // hashes of our versions, and of those that the journal has
+	foreignHashes map[string]bool // hashes of what others saved, even if we would write the same
+	mergedHashes  map[string]bool // those of them that are merged with ours
+	deletes       bool            // the file is to be deleted
+	displaced     []displacedFile
 }
 
-// spent is a displaced file that no other process has open for writing.
-type spent struct {
+// displacedFile is a displaced file that no other process has open for writing.
+type displacedFile struct {
 	temp string
-	v    *seen
+	v    *openedFile
 }
 
-// work opens a file's folder.
-func (c *Change) work(path string) (*work, error) {
-	w := &work{
-		c: c, d: c.d, at: placeOf(path), mine: map[string]bool{}, theirs: map[string]bool{}, safe: map[string]bool{},
+// fileChange opens a file's folder.
+func (c *Change) fileChange(path string) (*fileChange, error) {
+	w := &fileChange{
+		c: c, d: c.d, at: placeOf(path), ownHashes: map[string]bool{}, foreignHashes: map[string]bool{}, mergedHashes: map[string]bool{},
 	}
 	var err error
 	w.dir, err = c.d.o.FS.Open(w.at.dir)
@@ -175,22 +175,22 @@ func (c *Change) work(path string) (*work, error) {
 }
 
 // begin finds the intent for p, or writes one to the journal.
-func (w *work) begin(p Planned) error {
-	if !w.covered(p) {
+func (w *fileChange) begin(p Planned) error {
+	if !w.findIntent(p) {
 		if err := w.c.Begin(p); err != nil {
 			return err
 		}
-		w.covered(p)
+		w.findIntent(p)
 	}
-	w.mine[p.BeforeHash], w.mine[p.AfterHash] = true, true
-	w.touched(w.at.dir)
+	w.ownHashes[p.BeforeHash], w.ownHashes[p.AfterHash] = true, true
+	w.addDir(w.at.dir)
 	return nil
 }
 
-func (w *work) covered(p Planned) bool {
+func (w *fileChange) findIntent(p Planned) bool {
 	for _, in := range w.c.intents {
 		for i, q := range in.Files {
-			if !in.old && q.Op == p.Op && q.Path == p.Path && q.To == p.To && q.BeforeHash == p.BeforeHash &&
+			if !in.replaced && q.Op == p.Op && q.Path == p.Path && q.To == p.To && q.BeforeHash == p.BeforeHash &&
 				q.AfterHash == p.AfterHash {
 				w.in, w.file = in, i
 				return true
@@ -200,26 +200,26 @@ func (w *work) covered(p Planned) bool {
 	return false
 }
 
-// touched adds a folder to those to be synced.
-func (w *work) touched(dir string) {
+// addDir adds a folder to those to be synced.
+func (w *fileChange) addDir(dir string) {
 	w.c.mu.Lock()
 	w.c.dirs = append(w.c.dirs, dir)
 	w.c.mu.Unlock()
 }
 
 // close removes the displaced files in the background.
-func (w *work) close() {
-	if len(w.spent) == 0 {
+func (w *fileChange) close() {
+	if len(w.displaced) == 0 {
 		_ = w.dir.Close()
 		return
 	}
-	w.c.hold()
+	w.c.retain()
 	w.d.mu.Lock()
 	w.d.running++
 	w.d.mu.Unlock()
 	w.d.o.Go(func() {
-		defer w.d.rest()
-		for _, s := range w.spent {
+		defer w.d.endBackground()
+		for _, s := range w.displaced {
 			w.dispose(s)
 		}
 		_ = w.dir.Close()
@@ -227,18 +227,18 @@ func (w *work) close() {
 	})
 }
 
-// name is an unused name for a temporary file.
-func (w *work) name() string {
+// tempName is an unused name for a temporary file.
+func (w *fileChange) tempName() string {
 	w.in.n++
 	return fmt.Sprintf("%s%d", w.in.temp(w.file), w.in.n)
 }
 
 // check refuses files that cannot be changed, before an intent is written.
-func (w *work) check() (Stat, error) {
+func (w *fileChange) check() (Stat, error) {
 	st, err := w.dir.Stat(w.at.name)
 	switch {
 	case err != nil:
-		return st, missing(err)
+		return st, changedIfMissing(err)
 	case !st.Mode.IsRegular():
 		return st, ErrNotRegular
 	case st.Mode&0o222 == 0:
@@ -247,8 +247,8 @@ func (w *work) check() (Stat, error) {
 	return st, w.dir.Writable(w.at.name)
 }
 
-// missing is ErrChanged for a file that does not exist any more.
-func missing(err error) error {
+// changedIfMissing is ErrChanged for a file that does not exist any more.
+func changedIfMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrChanged, err)
 	}
@@ -268,9 +268,9 @@ type Result struct {
 // Replace replaces base by ours. What other programs save meanwhile is merged. The error is ErrChanged if the file does not
 // exist, or Merge's if ours conflicts with what was saved, which then stays.
 func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
-	w, err := c.work(path)
+	w, err := c.fileChange(path)
 	if err != nil {
-		return Result{}, missing(err)
+		return Result{}, changedIfMissing(err)
 	}
 	defer w.close()
 	st, err := w.check()
@@ -284,9 +284,9 @@ func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 		d.drop()
 		return Result{}, err
 	}
-	temp, warnings, err := w.put(d)
+	temp, warnings, err := w.nameTemp(d)
 	if err != nil {
-		return Result{}, missing(err)
+		return Result{}, changedIfMissing(err)
 	}
 	if st.Links > 1 {
 		warnings = append(warnings, "had other hard links (nlink > 1); they keep the old text")
@@ -299,7 +299,7 @@ func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 // Create makes a file with some permissions, less those that the process may not give, and with the folders that it needs; 0 is the usual
 // ones. The error is ErrChanged if the path exists.
 func (c *Change) Create(path string, content []byte, mode fs.FileMode) (Result, error) {
-	w, err := c.work(path)
+	w, err := c.fileChange(path)
 	made := errors.Is(err, fs.ErrNotExist) // the folder is missing too
 	switch {
 	case err == nil:
@@ -314,7 +314,7 @@ func (c *Change) Create(path string, content []byte, mode fs.FileMode) (Result, 
 		return Result{}, err
 	}
 	now := sideOf(content)
-	var d *draft
+	var d *tempFile
 	if !made {
 		d = w.prepare(now, "", mode)
 	}
@@ -336,13 +336,13 @@ func (c *Change) Create(path string, content []byte, mode fs.FileMode) (Result, 
 		err = w.create(w.prepare(now, "", mode))
 	}
 	if err != nil {
-		w.unmake(folders)
+		w.removeFolders(folders)
 	}
 	return Result{After: content}, err
 }
 
-func (w *work) create(d *draft) error {
-	temp, _, err := w.put(d)
+func (w *fileChange) create(d *tempFile) error {
+	temp, _, err := w.nameTemp(d)
 	if err != nil {
 		return err
 	}
@@ -357,7 +357,7 @@ func (w *work) create(d *draft) error {
 }
 
 // folders is mkdir -p; it gives the folders that it made, the outermost first.
-func (w *work) folders(path string) (made []place, err error) {
+func (w *fileChange) folders(path string) (made []place, err error) {
 	dir, err := w.d.o.FS.Open(path)
 	if err == nil {
 		return nil, dir.Close()
@@ -376,7 +376,7 @@ func (w *work) folders(path string) (made []place, err error) {
 	defer dir.Close()
 	switch err = dir.Mkdir(at.name); {
 	case err == nil:
-		w.touched(at.dir)
+		w.addDir(at.dir)
 		return append(made, at), nil
 	case errors.Is(err, fs.ErrExist):
 		return made, nil
@@ -384,8 +384,8 @@ func (w *work) folders(path string) (made []place, err error) {
 	return made, err
 }
 
-// unmake removes the folders that were made for a file that could not be created, unless they are not empty.
-func (w *work) unmake(made []place) {
+// removeFolders removes the folders that were made for a file that could not be created, unless they are not empty.
+func (w *fileChange) removeFolders(made []place) {
 	for i := len(made) - 1; i >= 0; i-- {
 		dir, err := w.d.o.FS.Open(made[i].dir)
 		if err != nil {
@@ -400,14 +400,14 @@ func (w *work) unmake(made []place) {
 }
 
 // expect refuses a file that cannot be changed, or whose content is not was.
-func (c *Change) expect(path string, was side) (*work, error) {
-	w, err := c.work(path)
+func (c *Change) expect(path string, was side) (*fileChange, error) {
+	w, err := c.fileChange(path)
 	if err != nil {
-		return nil, missing(err)
+		return nil, changedIfMissing(err)
 	}
 	if _, err = w.check(); err == nil {
-		var v *seen
-		if v, err = w.d.look(w.dir, w.at.name); err == nil {
+		var v *openedFile
+		if v, err = w.d.read(w.dir, w.at.name); err == nil {
 			v.close()
 			if !v.is(was) {
 				err = ErrChanged
@@ -416,7 +416,7 @@ func (c *Change) expect(path string, was side) (*work, error) {
 	}
 	if err != nil {
 		w.close()
-		return nil, missing(err)
+		return nil, changedIfMissing(err)
 	}
 	return w, nil
 }
@@ -429,15 +429,15 @@ func (c *Change) Delete(path string, base []byte) (Result, error) {
 		return Result{}, err
 	}
 	defer w.close()
-	w.gone = true
+	w.deletes = true
 	if err := w.begin(Planned{Op: Delete, Path: path, Before: base, BeforeHash: was.sum()}); err != nil {
 		return Result{}, err
 	}
-	temp := w.name()
+	temp := w.tempName()
 	if err := w.dir.Rename(w.at.name, temp); err != nil {
-		return Result{}, missing(err)
+		return Result{}, changedIfMissing(err)
 	}
-	v, err := w.d.look(w.dir, temp)
+	v, err := w.d.read(w.dir, temp)
 	if err == nil && v.is(was) {
 		w.discard(temp, v)
 		return Result{}, nil
@@ -451,7 +451,7 @@ func (c *Change) Delete(path string, base []byte) (Result, error) {
 		w.discard(temp, v)
 	default:
 		v.close()
-		w.c.leave()
+		w.c.leaveOpen()
 		err = errors.Join(err, put)
 	}
 	return Result{}, errors.Join(ErrChanged, err)
@@ -474,30 +474,30 @@ func (c *Change) Move(from, to string, base []byte) (Result, error) {
 	return Result{After: base}, w.rename(to)
 }
 
-func (w *work) rename(to string) error {
+func (w *fileChange) rename(to string) error {
 	there := placeOf(to)
 	made, err := w.folders(there.dir)
 	if err == nil {
 		err = w.move(there)
 	}
 	if err != nil {
-		w.unmake(made)
+		w.removeFolders(made)
 	}
 	return err
 }
 
-func (w *work) move(to place) error {
+func (w *fileChange) move(to place) error {
 	dir, err := w.d.o.FS.Open(to.dir)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	w.touched(to.dir)
+	w.addDir(to.dir)
 	err = w.dir.Place(w.at.name, dir, to.name)
 	switch {
 	case unsupported(err):
 		err = w.relink(dir, to)
-	case errors.Is(err, fs.ErrExist) && w.spelled(dir, to):
+	case errors.Is(err, fs.ErrExist) && w.sameFileOtherCase(dir, to):
 		err = w.dir.Rename(w.at.name, to.name)
 	}
 	switch {
@@ -510,11 +510,11 @@ func (w *work) move(to place) error {
 }
 
 // relink is a rename that does not replace, for a file system that has only hard links for that.
-func (w *work) relink(dir Dir, to place) error {
+func (w *fileChange) relink(dir Dir, to place) error {
 	if err := w.dir.Link(w.at.name, dir, to.name); err != nil {
 		return err
 	}
-	temp := w.name()
+	temp := w.tempName()
 	if err := w.dir.Rename(w.at.name, temp); err != nil {
 		return errors.Join(err, dir.Remove(to.name))
 	}
@@ -524,11 +524,11 @@ func (w *work) relink(dir Dir, to place) error {
 	// Another program has saved the file just now: it stays.
 	switch err := w.d.place(w.dir, temp, w.at.name); {
 	case errors.Is(err, fs.ErrExist): // and once more: what it was in between is kept
-		if v, err := w.d.look(w.dir, temp); err == nil {
+		if v, err := w.d.read(w.dir, temp); err == nil {
 			w.discard(temp, v)
 		}
 	case err != nil:
-		w.c.leave()
+		w.c.leaveOpen()
 	}
 	return errors.Join(ErrChanged, dir.Remove(to.name))
 }
@@ -540,8 +540,8 @@ func same(a Dir, name string, b Dir, as string) bool {
 	return err1 == nil && err2 == nil && x.Ino == y.Ino && x.Dev == y.Dev
 }
 
-// spelled says that a name that is taken is the file's own, in letters of another case.
-func (w *work) spelled(dir Dir, to place) bool {
+// sameFileOtherCase says that a name that is taken is the file's own, in letters of another case.
+func (w *fileChange) sameFileOtherCase(dir Dir, to place) bool {
 	if to.dir != w.at.dir || to.name == w.at.name || !strings.EqualFold(to.name, w.at.name) {
 		return false
 	}
@@ -552,7 +552,7 @@ func (w *work) spelled(dir Dir, to place) bool {
 // Folders makes a folder, with those that it needs, and gives those that it made, the outermost first. Unmake removes those
 // of them that are empty. Neither is in the journal: a crash leaves an empty folder at most.
 func (c *Change) Folders(path string) (made []string, err error) {
-	w := &work{c: c, d: c.d}
+	w := &fileChange{c: c, d: c.d}
 	at, err := w.folders(path)
 	for _, p := range at {
 		made = append(made, p.path())
@@ -562,20 +562,20 @@ func (c *Change) Folders(path string) (made []string, err error) {
 
 // Unmake is the inverse of Folders.
 func (c *Change) Unmake(made []string) {
-	w := &work{c: c, d: c.d}
+	w := &fileChange{c: c, d: c.d}
 	var at []place
 	for _, p := range made {
 		at = append(at, placeOf(p))
 	}
-	w.unmake(at)
+	w.removeFolders(at)
 }
 
-// unfinished ends the name of a temporary file while it is being written, so that recovery never takes a part for the
+// partSuffix ends the name of a temporary file while it is being written, so that recovery never takes a part for the
 // whole.
-const unfinished = ".part"
+const partSuffix = ".part"
 
-// patience is how long to wait for a file that another process has open for writing, and step the polling interval.
+// writerWait is how long to wait for a file that another process has open for writing, and step the polling interval.
 const (
-	patience = 20 * time.Millisecond
-	step     = time.Millisecond
+	writerWait = 20 * time.Millisecond
+	writerPoll = time.Millisecond
 )

@@ -17,15 +17,15 @@ import (
 const TempPrefix = ".tandem-tmp-"
 
 const (
-	// hold is how long a displaced file is kept that another program may still write to.
-	hold = 2 * time.Second
-	// maxMore is how often that is extended because another process still has the file open.
-	maxMore = 14
-	// settling is the debounce of the ends of changes, so that many share one sync of their folder.
-	settling = 100 * time.Millisecond
+	// retainTime is how long a displaced file is kept that another program may still write to.
+	retainTime = 2 * time.Second
+	// maxExtensions is how often that is extended because another process still has the file open.
+	maxExtensions = 14
+	// syncDelay is the debounce of the ends of changes, so that many share one sync of their folder.
+	syncDelay = 100 * time.Millisecond
 	// Limits of what is retained at a time. Beyond them the oldest is released early.
-	maxHeld      = 64
-	maxHeldBytes = 64 << 20
+	maxRetained      = 64
+	maxRetainedBytes = 64 << 20
 )
 
 // Why a change did not happen. The file has the content that others gave it.
@@ -52,8 +52,8 @@ func (e *JournalError) Error() string {
 
 func (e *JournalError) Unwrap() error { return e.Err }
 
-// Late is what another program wrote to a file after it had been displaced.
-type Late struct {
+// LateWrite is what another program wrote to a file after it had been displaced.
+type LateWrite struct {
 	Path string
 	// Merged says that it was merged into the file, Kept is its Hash in the journal.
 	Merged bool
@@ -73,7 +73,7 @@ type Options struct {
 	// Limit is the size in bytes of the largest file that is compared, 0 for any.
 	Limit int64
 	// Late is called for what was written to a displaced file. May be nil.
-	Late func(Late)
+	Late func(LateWrite)
 	Now  func() time.Time
 	// After is time.AfterFunc; what it gives stops it.
 	After func(time.Duration, func()) (stop func() bool)
@@ -86,14 +86,14 @@ type Options struct {
 type Disk struct {
 	o Options
 
-	mu    sync.Mutex
-	quiet *sync.Cond // running is 0
+	mu   sync.Mutex
+	idle *sync.Cond // running is 0
 	// running counts the functions that are ending changes.
-	running int
-	held    []*held // the oldest first
-	bytes   int
-	due     []*Change
-	timer   bool
+	running       int
+	retained      []*retainedFile // the oldest first
+	bytes         int
+	unsynced      []*Change
+	syncScheduled bool
 }
 
 // New makes a Disk.
@@ -117,13 +117,13 @@ func New(o Options) *Disk {
 		o.Go = func(f func()) { go f() }
 	}
 	if o.Late == nil {
-		o.Late = func(Late) {}
+		o.Late = func(LateWrite) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Disk{o: o}
-	d.quiet = sync.NewCond(&d.mu)
+	d.idle = sync.NewCond(&d.mu)
 	return d
 }
 
@@ -133,45 +133,45 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// held is a displaced file that is kept until no other process has it open for writing.
-type held struct {
-	c    *Change
-	at   place
-	temp string
-	file File   // if it has no name any more
-	data []byte // its content when it was displaced
-	gone bool   // the change was to delete it
-	// apart says that what was written to it conflicted, and is only in the journal.
-	apart bool
-	more  int // how often its time was extended
-	stop  func() bool
+// retainedFile is a displaced file that is kept until no other process has it open for writing.
+type retainedFile struct {
+	c       *Change
+	at      place
+	temp    string
+	file    File   // if it has no name any more
+	data    []byte // its content when it was displaced
+	deletes bool   // the change was to delete it
+	// conflicted says that what was written to it conflicted, and is only in the journal.
+	conflicted bool
+	extensions int // how often its time was extended
+	stop       func() bool
 }
 
-// hold keeps a displaced file for a while.
-func (d *Disk) hold(h *held) {
-	h.c.hold()
+// retain keeps a displaced file for a while.
+func (d *Disk) retain(h *retainedFile) {
+	h.c.retain()
 	d.mu.Lock()
-	d.held = append(d.held, h)
+	d.retained = append(d.retained, h)
 	d.bytes += len(h.data)
-	var early []*held
-	for len(d.held) > maxHeld || d.bytes > maxHeldBytes && len(d.held) > 1 {
-		early = append(early, d.held[0])
-		d.drop(d.held[0])
+	var early []*retainedFile
+	for len(d.retained) > maxRetained || d.bytes > maxRetainedBytes && len(d.retained) > 1 {
+		early = append(early, d.retained[0])
+		d.unlist(d.retained[0])
 	}
-	h.stop = d.o.After(hold, func() { d.release(h) })
+	h.stop = d.o.After(retainTime, func() { d.release(h) })
 	d.mu.Unlock()
 	for _, h := range early {
-		d.let(h, 0)
+		d.finishRetained(h, 0)
 	}
 }
 
-// drop takes h from the list and reports whether it was there. d.mu is held.
-func (d *Disk) drop(h *held) bool {
-	i := slices.Index(d.held, h)
+// unlist takes h from the list and reports whether it was there. d.mu is held.
+func (d *Disk) unlist(h *retainedFile) bool {
+	i := slices.Index(d.retained, h)
 	if i < 0 {
 		return false
 	}
-	d.held = slices.Delete(d.held, i, i+1)
+	d.retained = slices.Delete(d.retained, i, i+1)
 	d.bytes -= len(h.data)
 	if h.stop != nil {
 		h.stop()
@@ -179,66 +179,66 @@ func (d *Disk) drop(h *held) bool {
 	return true
 }
 
-func (d *Disk) release(h *held) {
+func (d *Disk) release(h *retainedFile) {
 	d.mu.Lock()
-	mine := d.drop(h)
+	mine := d.unlist(h)
 	if mine {
 		d.running++
 	}
 	d.mu.Unlock()
 	if mine {
-		defer d.rest()
-		d.let(h, maxMore)
+		defer d.endBackground()
+		d.finishRetained(h, maxExtensions)
 	}
 }
 
-// rest decrements running.
-func (d *Disk) rest() {
+// endBackground decrements running.
+func (d *Disk) endBackground() {
 	d.mu.Lock()
 	d.running--
 	d.mu.Unlock()
-	d.quiet.Broadcast()
+	d.idle.Broadcast()
 }
 
-// let merges what was written to a displaced file and removes it, unless another program still has it open and its time was
+// finishRetained merges what was written to a displaced file and removes it, unless another program still has it open and its time was
 // extended less than more times.
-func (d *Disk) let(h *held, more int) {
+func (d *Disk) finishRetained(h *retainedFile, maxExtensions int) {
 	dir, err := d.o.FS.Open(h.at.dir)
 	if err == nil {
-		err = h.finish(dir, more)
+		err = h.finish(dir, maxExtensions)
 		_ = dir.Close()
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		d.o.Log.Error("a displaced file is left behind", "path", filepath.Join(h.at.dir, h.temp), "error", err)
-		h.c.leave()
+		h.c.leaveOpen()
 	}
 	h.c.release()
 }
 
-func (h *held) finish(dir Dir, more int) error {
+func (h *retainedFile) finish(dir Dir, maxExtensions int) error {
 	d := h.c.d
 	defer func() {
 		if h.file != nil {
 			_ = h.file.Close()
 		}
 	}()
-	v, err := h.look(dir)
+	v, err := h.read(dir)
 	if err != nil {
 		return err
 	}
 	defer v.close()
-	longer := v.sure && !v.alone && h.more < more
+	longer := v.aloneKnown && !v.alone && h.extensions < maxExtensions
 	if !v.alone && !longer {
 		d.o.Log.Warn("another program still has a file open that was replaced", "path", h.at.path())
 	}
 	if v.is(sideOf(h.data)) {
-		return h.leave(dir, v, longer, more)
+		return h.removeOrRetain(dir, v, longer, maxExtensions)
 	}
-	late := Late{Path: h.at.path()}
+	late := LateWrite{Path: h.at.path()}
 	var lost error
 	late.Kept, lost = h.c.keep(h.at, v.data)
-	if !h.apart {
-		if late.Merged, err = h.c.late(dir, h, v.data); err != nil {
+	if !h.conflicted {
+		if late.Merged, err = h.c.mergeLate(dir, h, v.data); err != nil {
 			return err
 		}
 	}
@@ -247,28 +247,28 @@ func (h *held) finish(dir Dir, more int) error {
 	if !late.Merged && lost != nil {
 		return lost
 	}
-	h.apart = !late.Merged
+	h.conflicted = !late.Merged
 	if h.file != nil && late.Merged { // it was created again, and gets what is written from now on
-		h.gone = false
+		h.deletes = false
 	}
-	return h.leave(dir, v, longer, more)
+	return h.removeOrRetain(dir, v, longer, maxExtensions)
 }
 
-func (h *held) look(dir Dir) (*seen, error) {
+func (h *retainedFile) read(dir Dir) (*openedFile, error) {
 	if h.file == nil {
-		return h.c.d.look(dir, h.temp)
+		return h.c.d.read(dir, h.temp)
 	}
 	f, err := h.file.Again()
 	if err != nil {
 		return nil, err
 	}
-	return h.c.d.see(f)
+	return h.c.d.readOpened(f)
 }
 
-// leave removes a displaced file that has the content of v, or holds it longer.
-func (h *held) leave(dir Dir, v *seen, longer bool, more int) error {
-	if h.file == nil && v.alone && h.more < more {
-		gone, err := v.removed(dir, h.temp, h)
+// removeOrRetain removes a displaced file that has the content of v, or holds it longer.
+func (h *retainedFile) removeOrRetain(dir Dir, v *openedFile, longer bool, maxExtensions int) error {
+	if h.file == nil && v.alone && h.extensions < maxExtensions {
+		gone, err := v.removeUnlessWriter(dir, h.temp, h)
 		if gone || err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (h *held) leave(dir Dir, v *seen, longer bool, more int) error {
 	}
 	switch {
 	case longer:
-		h.c.d.hold(&held{c: h.c, at: h.at, temp: h.temp, file: h.file, data: v.data, gone: h.gone, apart: h.apart, more: h.more + 1})
+		h.c.d.retain(&retainedFile{c: h.c, at: h.at, temp: h.temp, file: h.file, data: v.data, deletes: h.deletes, conflicted: h.conflicted, extensions: h.extensions + 1})
 		h.file = nil
 		return nil
 	case h.file != nil:
@@ -285,15 +285,15 @@ func (h *held) leave(dir Dir, v *seen, longer bool, more int) error {
 	return dir.Remove(h.temp)
 }
 
-// late merges what was written to a displaced file into the one that replaced it.
-func (c *Change) late(dir Dir, h *held, written []byte) (bool, error) {
-	if h.gone && h.file != nil {
-		more := c.d.Change(c.like)
+// mergeLate merges what was written to a displaced file into the one that replaced it.
+func (c *Change) mergeLate(dir Dir, h *retainedFile, written []byte) (bool, error) {
+	if h.deletes && h.file != nil {
+		more := c.d.Change(c.template)
 		_, err := more.Create(h.at.path(), written, 0)
 		more.End(outcome(err))
 		return err == nil, nil
 	}
-	if h.gone {
+	if h.deletes {
 		switch err := c.d.place(dir, h.temp, h.at.name); {
 		case err == nil:
 			return true, nil
@@ -302,7 +302,7 @@ func (c *Change) late(dir Dir, h *held, written []byte) (bool, error) {
 		}
 		return false, nil
 	}
-	v, err := c.d.look(dir, h.at.name)
+	v, err := c.d.read(dir, h.at.name)
 	if err != nil {
 		return false, nil // it was removed, or is no file: what was written is in the journal
 	}
@@ -311,7 +311,7 @@ func (c *Change) late(dir Dir, h *held, written []byte) (bool, error) {
 	if err != nil || v.is(sideOf(merged)) {
 		return err == nil, nil
 	}
-	more := c.d.Change(c.like)
+	more := c.d.Change(c.template)
 	_, err = more.Replace(h.at.path(), v.data, merged)
 	more.End(outcome(err))
 	return err == nil, nil
@@ -324,25 +324,25 @@ func outcome(err error) Outcome {
 	return Landed
 }
 
-// ended takes a change whose temporary files are all removed. Its outcome is written once its folders are synced, so
+// scheduleSync takes a change whose temporary files are all removed. Its outcome is written once its folders are synced, so
 // that the journal is never ahead of the disk.
-func (d *Disk) ended(c *Change) {
+func (d *Disk) scheduleSync(c *Change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.due = append(d.due, c)
-	if !d.timer {
-		d.timer = true
-		d.o.After(settling, d.sync)
+	d.unsynced = append(d.unsynced, c)
+	if !d.syncScheduled {
+		d.syncScheduled = true
+		d.o.After(syncDelay, d.sync)
 	}
 }
 
 func (d *Disk) sync() {
 	d.mu.Lock()
-	due := d.due
-	d.due, d.timer = nil, false
+	due := d.unsynced
+	d.unsynced, d.syncScheduled = nil, false
 	d.running++
 	d.mu.Unlock()
-	defer d.rest()
+	defer d.endBackground()
 	synced := map[string]bool{}
 	for _, c := range due {
 		for _, path := range c.dirs {
@@ -356,7 +356,7 @@ func (d *Disk) sync() {
 				_ = dir.Close()
 			}
 		}
-		c.write()
+		c.writeOutcome()
 	}
 }
 
@@ -365,20 +365,20 @@ func (d *Disk) sync() {
 func (d *Disk) Settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for len(d.held)+len(d.due)+d.running > 0 {
+	for len(d.retained)+len(d.unsynced)+d.running > 0 {
 		switch {
-		case len(d.held) > 0:
-			h := d.held[0]
-			d.drop(h)
+		case len(d.retained) > 0:
+			h := d.retained[0]
+			d.unlist(h)
 			d.mu.Unlock()
-			d.let(h, 0)
+			d.finishRetained(h, 0)
 			d.mu.Lock()
-		case len(d.due) > 0:
+		case len(d.unsynced) > 0:
 			d.mu.Unlock()
 			d.sync()
 			d.mu.Lock()
 		default:
-			d.quiet.Wait()
+			d.idle.Wait()
 		}
 	}
 }

@@ -45,8 +45,8 @@ func TestF152LateWriter(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, filepath.Join(memory(t), "w"), map[string]string{"f": pre})
 			w.start(0)
-			var told []Late
-			w.d = New(Options{Journal: w.j, Merge: w.merge, After: w.sim.after, Go: func(f func()) { f() }, Late: func(l Late) {
+			var told []LateWrite
+			w.d = New(Options{Journal: w.j, Merge: w.merge, After: w.sim.after, Go: func(f func()) { f() }, Late: func(l LateWrite) {
 				told = append(told, l)
 			}})
 			h, err := os.OpenFile(w.path("f"), os.O_RDWR|os.O_APPEND, 0)
@@ -90,15 +90,15 @@ func TestF152NothingStands(t *testing.T) {
 	h, err := os.OpenFile(w.path("f"), os.O_RDWR|os.O_APPEND, 0)
 	w.must(err)
 	defer h.Close()
-	for i := range 2 * maxHeld {
+	for i := range 2 * maxRetained {
 		w.change(w.edit("f", "one\n", fmt.Sprintf("one\n%d\n", i)))
 		w.must(w.err)
 		h, err := os.OpenFile(w.path("f"), os.O_RDWR|os.O_APPEND, 0)
 		w.must(err)
 		defer h.Close()
 	}
-	if n := len(temps(t, w.dir)); n != maxHeld {
-		t.Errorf("%d stand, want %d", n, maxHeld)
+	if n := len(temps(t, w.dir)); n != maxRetained {
+		t.Errorf("%d stand, want %d", n, maxRetained)
 	}
 	w.d.Settle()
 	w.check(true)

@@ -144,7 +144,7 @@ func TestF152WritesOn(t *testing.T) {
 	c := w.d.Change(Intent{Session: "s", Call: "c"})
 	w.must(c.Begin(Planned{Op: Delete, Path: w.path("f"), Before: []byte(pre), BeforeHash: Hash([]byte(pre))}))
 	w.must(os.Remove(w.path("f")))
-	w.d.hold(&held{c: c, at: placeOf(w.path("f")), temp: TempPrefix + "gone", file: file, data: []byte(pre), gone: true})
+	w.d.retain(&retainedFile{c: c, at: placeOf(w.path("f")), temp: TempPrefix + "gone", file: file, data: []byte(pre), deletes: true})
 	c.End(Landed)
 	for range 3 {
 		w.write(h)

@@ -48,7 +48,7 @@ func (d *Disk) Recover() ([]Recovered, error) {
 	}
 	d.mu.Lock()
 	for d.running > 0 {
-		d.quiet.Wait()
+		d.idle.Wait()
 	}
 	d.mu.Unlock()
 	d.sync()
@@ -69,14 +69,14 @@ type trail struct {
 	exists bool
 	err    error // it exists and cannot be read
 	hash   string
-	// was is the hash of the content when the next intent began; ours says that only our own changes came after that.
-	was  string
-	ours bool
+	// hashBefore is the hash of the content when the next intent began; ours says that only our own changes came after that.
+	hashBefore string
+	onlyOurs   bool
 }
 
 func (r *recovery) intent(in Intent) Recovered {
 	c := r.d.Change(in)
-	c.intents = []*written{{Intent: in, mark: markOf(in)}}
+	c.intents = []*loggedIntent{{Intent: in, mark: markOf(in)}}
 	out := Recovered{Intent: in, Outcome: NotLanded, Files: make([]RecoveredFile, len(in.Files))}
 	all := map[Outcome]bool{}
 	for i, p := range slices.Backward(in.Files) {
@@ -101,54 +101,54 @@ func (r *recovery) intent(in Intent) Recovered {
 // file judges one file and removes its temporary files.
 func (r *recovery) file(c *Change, i int, out *RecoveredFile) {
 	p := c.intents[0].Files[i]
-	w, err := c.work(p.Path)
+	w, err := c.fileChange(p.Path)
 	if err != nil {
 		out.Outcome = Foreign
 		switch {
 		case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP): // the folder was replaced by something else
 		case !errors.Is(err, fs.ErrNotExist):
-			c.leave()
+			c.leaveOpen()
 		case p.BeforeHash == "": // not even the folder was made
 			out.Outcome = NotLanded
 		}
 		return
 	}
 	defer w.close()
-	w.in, w.file, w.gone = c.intents[0], i, p.Op == Delete
-	w.mine[p.BeforeHash], w.mine[p.AfterHash] = true, true
-	w.touched(w.at.dir)
+	w.in, w.file, w.deletes = c.intents[0], i, p.Op == Delete
+	w.ownHashes[p.BeforeHash], w.ownHashes[p.AfterHash] = true, true
+	w.addDir(w.at.dir)
 	if p.Op == Move {
-		r.unlinked(w, p)
-		out.Outcome = w.moved(p)
-		r.moved(c, p, out.Outcome)
+		r.finishRelink(w, p)
+		out.Outcome = w.judgeMove(p)
+		r.recordMove(c, p, out.Outcome)
 		return
 	}
 	t := r.files[p.Path]
 	if t == nil {
-		t = &trail{ours: true}
+		t = &trail{onlyOurs: true}
 		r.files[p.Path] = t
-		t.look(w)
-		t.was = t.hash
+		t.read(w)
+		t.hashBefore = t.hash
 	}
-	switch t.was {
+	switch t.hashBefore {
 	case p.AfterHash:
 		out.Outcome = Landed
 	case p.BeforeHash:
 		out.Outcome = NotLanded
 	default:
-		out.Outcome, t.ours = Foreign, false
+		out.Outcome, t.onlyOurs = Foreign, false
 	}
 	if t.err != nil {
-		out.Outcome, t.ours = Foreign, false
+		out.Outcome, t.onlyOurs = Foreign, false
 	}
-	for _, name := range r.beside(w) {
+	for _, name := range r.tempFiles(w) {
 		r.clear(w, p, name, t, out)
 	}
-	t.was = p.BeforeHash
+	t.hashBefore = p.BeforeHash
 }
 
-func (t *trail) look(w *work) {
-	v, err := w.d.look(w.dir, w.at.name)
+func (t *trail) read(w *fileChange) {
+	v, err := w.d.read(w.dir, w.at.name)
 	t.data, t.hash, t.exists, t.err = nil, "", err == nil, err
 	if errors.Is(err, fs.ErrNotExist) {
 		t.err = nil
@@ -159,14 +159,14 @@ func (t *trail) look(w *work) {
 	}
 }
 
-// beside lists the temporary files of an operation in the order in which they were made.
-func (r *recovery) beside(w *work) []string {
+// tempFiles lists the temporary files of an operation in the order in which they were made.
+func (r *recovery) tempFiles(w *fileChange) []string {
 	all, ok := r.temps[w.at.dir]
 	if !ok {
 		names, err := w.dir.Names()
 		if err != nil {
 			w.d.o.Log.Warn("a folder cannot be searched for temporary files", "path", w.at.dir, "error", err)
-			w.c.leave()
+			w.c.leaveOpen()
 			return nil
 		}
 		all = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, TempPrefix) })
@@ -191,30 +191,30 @@ func (r *recovery) beside(w *work) []string {
 
 // clear removes a temporary file. If its content is neither the one before nor ours, another program saved it: it is
 // kept in the journal, and merged into the file if that still has our content.
-func (r *recovery) clear(w *work, p Planned, name string, t *trail, out *RecoveredFile) {
+func (r *recovery) clear(w *fileChange, p Planned, name string, t *trail, out *RecoveredFile) {
 	leave := func(err error) {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return
 		}
 		w.d.o.Log.Error("a file is left behind", "path", place{w.at.dir, name}.path(), "error", err)
-		w.c.leave()
+		w.c.leaveOpen()
 	}
-	if strings.HasSuffix(name, unfinished) {
+	if strings.HasSuffix(name, partSuffix) {
 		leave(w.dir.Remove(name))
 		return
 	}
-	v, err := w.d.look(w.dir, name)
+	v, err := w.d.read(w.dir, name)
 	if err != nil && !errors.Is(err, ErrNotRegular) && !errors.Is(err, ErrTooLarge) {
 		leave(err)
 		return
 	}
-	back := out.Outcome == Landed && t.ours && t.exists != w.gone
+	back := out.Outcome == Landed && t.onlyOurs && t.exists != w.deletes
 	switch {
 	case err != nil && !back:
 		leave(err)
 		return
-	case err == nil && (w.mine[v.sum()] || t.exists && v.sum() == t.hash):
-		w.mine[v.sum()] = true
+	case err == nil && (w.ownHashes[v.sum()] || t.exists && v.sum() == t.hash):
+		w.ownHashes[v.sum()] = true
 		w.discard(name, v)
 		return
 	}
@@ -226,28 +226,28 @@ func (r *recovery) clear(w *work, p Planned, name string, t *trail, out *Recover
 			return
 		}
 		out.Kept = append(out.Kept, kept)
-		w.mine[v.sum()] = true
+		w.ownHashes[v.sum()] = true
 	}
 	switch {
 	case !back:
 		w.discard(name, v)
-	case w.gone: // it was to be deleted, and another program saved it at that moment
+	case w.deletes: // it was to be deleted, and another program saved it at that moment
 		v.close()
 		err := w.d.place(w.dir, name, w.at.name)
 		if errors.Is(err, fs.ErrExist) && v != nil { // and the path exists again
 			err = w.dir.Remove(name)
 		}
 		leave(err)
-		out.Outcome, t.ours = Foreign, false
-		t.look(w)
+		out.Outcome, t.onlyOurs = Foreign, false
+		t.read(w)
 	default:
-		r.reunite(w, p, name, v, t, out)
+		r.mergeBack(w, p, name, v, t, out)
 	}
 }
 
-// reunite merges what another program had saved into the file with our content. If they conflict, or the base of the
+// mergeBack merges what another program had saved into the file with our content. If they conflict, or the base of the
 // merge is lost, theirs replaces the file.
-func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, out *RecoveredFile) {
+func (r *recovery) mergeBack(w *fileChange, p Planned, name string, v *openedFile, t *trail, out *RecoveredFile) {
 	var merged []byte
 	err := ErrNotRegular
 	switch {
@@ -257,7 +257,7 @@ func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, o
 	default:
 		merged, err = w.d.o.Merge(w.at.path(), p.Before, t.data, v.data)
 	}
-	w.mine[t.hash] = true
+	w.ownHashes[t.hash] = true
 	switch {
 	case err == nil && Hash(merged) == t.hash:
 		w.discard(name, v)
@@ -267,14 +267,14 @@ func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, o
 		var temp string
 		if temp, _, err = w.write(sideOf(merged), w.at.name, true); err != nil {
 			v.close()
-			w.c.leave()
+			w.c.leaveOpen()
 			break
 		}
 		// If another program saves something in conflict at this moment, that stays.
 		_, err = w.swap(temp, sideOf(t.data), sideOf(merged))
 		out.Merged = err == nil
 		if err != nil {
-			out.Outcome, t.ours = Foreign, false
+			out.Outcome, t.onlyOurs = Foreign, false
 		}
 		w.discard(name, v)
 	default:
@@ -285,39 +285,39 @@ func (r *recovery) reunite(w *work, p Planned, name string, v *seen, t *trail, o
 		}
 		if _, err := w.swap(name, sideOf(t.data), theirs); err != nil {
 			w.d.o.Log.Error("what another program had saved could not be restored", "path", w.at.path(), "error", err)
-			w.c.leave()
+			w.c.leaveOpen()
 		}
-		out.Outcome, t.ours = Foreign, false
+		out.Outcome, t.onlyOurs = Foreign, false
 	}
-	t.look(w)
+	t.read(w)
 }
 
-// moved takes in a Move: what older intents say of the path that it led from is about the file where it is now. What they left
+// recordMove takes in a Move: what older intents say of the path that it led from is about the file where it is now. What they left
 // beside it there is kept in the journal and not merged any more.
-func (r *recovery) moved(c *Change, p Planned, o Outcome) {
+func (r *recovery) recordMove(c *Change, p Planned, o Outcome) {
 	if o != Landed {
 		if t := r.files[p.Path]; t != nil {
-			t.was = p.BeforeHash
+			t.hashBefore = p.BeforeHash
 		}
 		return
 	}
 	t := r.files[p.To]
 	if t == nil {
 		t = &trail{}
-		if there, err := c.work(p.To); err == nil {
-			t.look(there)
+		if there, err := c.fileChange(p.To); err == nil {
+			t.read(there)
 			there.close()
 		}
 	}
-	t.was, t.ours = p.BeforeHash, false
+	t.hashBefore, t.onlyOurs = p.BeforeHash, false
 	r.files[p.Path], r.files[p.To] = t, &trail{}
 }
 
-// unlinked ends a relink: the name that the file had in between is removed if it is that of the moved file, else it is what another
+// finishRelink ends a relink: the name that the file had in between is removed if it is that of the moved file, else it is what another
 // program had saved, and that goes back.
-func (r *recovery) unlinked(w *work, p Planned) {
+func (r *recovery) finishRelink(w *fileChange, p Planned) {
 	to := placeOf(p.To)
-	for _, name := range r.beside(w) {
+	for _, name := range r.tempFiles(w) {
 		dir, err := w.d.o.FS.Open(to.dir)
 		// It is also in its place where an earlier recovery was stopped between the link and the removal.
 		if err == nil && (same(w.dir, name, dir, to.name) || same(w.dir, name, w.dir, w.at.name)) {
@@ -330,13 +330,13 @@ func (r *recovery) unlinked(w *work, p Planned) {
 		}
 		if err != nil {
 			w.d.o.Log.Error("a file is left behind", "path", place{w.at.dir, name}.path(), "error", err)
-			w.c.leave()
+			w.c.leaveOpen()
 		}
 	}
 }
 
-// moved judges a Move.
-func (w *work) moved(p Planned) Outcome {
+// judgeMove judges a Move.
+func (w *fileChange) judgeMove(p Planned) Outcome {
 	to := placeOf(p.To)
 	from, err := w.dir.Stat(w.at.name)
 	here := err == nil
@@ -354,7 +354,7 @@ func (w *work) moved(p Planned) Outcome {
 		return NotLanded
 	case here && from.Ino == st.Ino && from.Dev == st.Dev: // it has both names
 		if err := dir.Remove(to.name); err != nil {
-			w.c.leave()
+			w.c.leaveOpen()
 		}
 		return NotLanded
 	case !here && there:

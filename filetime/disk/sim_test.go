@@ -86,7 +86,7 @@ func (s *sim) run(t tester, f func()) (whole bool) {
 }
 
 func (s *sim) after(d time.Duration, f func()) func() bool {
-	if d <= step {
+	if d <= writerPoll {
 		f()
 		return func() bool { return false }
 	}

@@ -19,29 +19,29 @@ func unsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// unlinked says that the file system has no hard links, or no more of this file.
-func unlinked(err error) bool {
+// noHardLink says that the file system has no hard links, or no more of this file.
+func noHardLink(err error) bool {
 	return unsupported(err) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EXDEV)
 }
 
-// seen is a file that was read, and is still open.
-type seen struct {
+// openedFile is a file that was read, and is still open.
+type openedFile struct {
 	side
-	file  File
-	stat  Stat
-	alone bool // no other process can write to it until it is closed, see File.Alone
-	sure  bool
+	file       File
+	stat       Stat
+	alone      bool // no other process can write to it until it is closed, see File.Alone
+	aloneKnown bool
 }
 
-func (v *seen) close() {
+func (v *openedFile) close() {
 	if v != nil && v.file != nil {
 		_ = v.file.Close()
 		v.file = nil
 	}
 }
 
-// look reads a file. The error is ErrNotRegular or ErrTooLarge, or that of the system.
-func (d *Disk) look(dir Dir, name string) (*seen, error) {
+// read reads a file. The error is ErrNotRegular or ErrTooLarge, or that of the system.
+func (d *Disk) read(dir Dir, name string) (*openedFile, error) {
 	f, err := dir.Open(name)
 	switch {
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENXIO):
@@ -49,12 +49,12 @@ func (d *Disk) look(dir Dir, name string) (*seen, error) {
 	case err != nil:
 		return nil, err
 	}
-	return d.see(f)
+	return d.readOpened(f)
 }
 
-// see is look for an open file, which it closes unless it gives it.
-func (d *Disk) see(f File) (_ *seen, err error) {
-	v := &seen{file: f}
+// readOpened is look for an open file, which it closes unless it gives it.
+func (d *Disk) readOpened(f File) (_ *openedFile, err error) {
+	v := &openedFile{file: f}
 	defer func() {
 		if err != nil {
 			v.close()
@@ -69,7 +69,7 @@ func (d *Disk) see(f File) (_ *seen, err error) {
 	case d.o.Limit > 0 && v.stat.Size > d.o.Limit:
 		return nil, ErrTooLarge
 	}
-	v.alone, v.sure = f.Alone()
+	v.alone, v.aloneKnown = f.Alone()
 	r := io.Reader(f)
 	if d.o.Limit > 0 {
 		r = io.LimitReader(f, d.o.Limit+1)
@@ -94,23 +94,23 @@ func (d *Disk) see(f File) (_ *seen, err error) {
 	return v, nil
 }
 
-// displaced is look that waits a little for a process that is writing the file, if the content is not the expected one.
-func (w *work) displaced(temp string, expected side) (*seen, error) {
-	v, err := w.d.look(w.dir, temp)
-	for waited := time.Duration(0); err == nil && !v.is(expected) && !v.alone && waited < patience; waited += step {
+// readDisplaced is look that waits a little for a process that is writing the file, if the content is not the expected one.
+func (w *fileChange) readDisplaced(temp string, expected side) (*openedFile, error) {
+	v, err := w.d.read(w.dir, temp)
+	for waited := time.Duration(0); err == nil && !v.is(expected) && !v.alone && waited < writerWait; waited += writerPoll {
 		v.close()
 		pause := make(chan struct{})
-		w.d.o.After(step, func() { close(pause) })
+		w.d.o.After(writerPoll, func() { close(pause) })
 		<-pause
-		v, err = w.d.look(w.dir, temp)
+		v, err = w.d.read(w.dir, temp)
 	}
 	return v, err
 }
 
-// draft is a new file on its way to the disk.
-type draft struct {
+// tempFile is a new file on its way to the disk.
+type tempFile struct {
 	content  side
-	like     string      // the file whose metadata it gets, "" for none
+	template string      // the file whose metadata it gets, "" for none
 	mode     fs.FileMode // without one; 0 is the usual
 	f        File
 	warnings []string
@@ -119,8 +119,8 @@ type draft struct {
 }
 
 // prepare begins to write an anonymous file.
-func (w *work) prepare(content side, like string, mode fs.FileMode) *draft {
-	d := &draft{content: content, like: like, mode: mode, ready: make(chan struct{})}
+func (w *fileChange) prepare(content side, like string, mode fs.FileMode) *tempFile {
+	d := &tempFile{content: content, template: like, mode: mode, ready: make(chan struct{})}
 	w.d.o.Go(func() {
 		defer close(d.ready)
 		d.err = w.fill(d, true, w.dir.Anonymous)
@@ -128,11 +128,11 @@ func (w *work) prepare(content side, like string, mode fs.FileMode) *draft {
 	return d
 }
 
-func (w *work) fill(d *draft, sync bool, open func(fs.FileMode) (File, error)) (err error) {
+func (w *fileChange) fill(d *tempFile, sync bool, open func(fs.FileMode) (File, error)) (err error) {
 	mode := cmp.Or(d.mode.Perm(), 0o666)
 	var model File
-	if d.like != "" {
-		if model, err = w.dir.Open(d.like); err != nil {
+	if d.template != "" {
+		if model, err = w.dir.Open(d.template); err != nil {
 			return err
 		}
 		defer model.Close()
@@ -143,7 +143,7 @@ func (w *work) fill(d *draft, sync bool, open func(fs.FileMode) (File, error)) (
 	}
 	_, err = d.f.Write(d.content.data)
 	if err == nil && model != nil {
-		d.warnings, err = resemble(d.f, model)
+		d.warnings, err = copyMetadata(d.f, model)
 	}
 	if err == nil && sync {
 		err = d.f.Sync()
@@ -152,7 +152,7 @@ func (w *work) fill(d *draft, sync bool, open func(fs.FileMode) (File, error)) (
 }
 
 // drop closes an anonymous file.
-func (d *draft) drop() {
+func (d *tempFile) drop() {
 	<-d.ready
 	if d.f != nil {
 		_ = d.f.Close()
@@ -160,11 +160,11 @@ func (d *draft) drop() {
 	}
 }
 
-// put gives a draft a name.
-func (w *work) put(d *draft) (name string, warnings []string, err error) {
+// nameTemp gives a temporary file a name.
+func (w *fileChange) nameTemp(d *tempFile) (name string, warnings []string, err error) {
 	<-d.ready
 	if err = d.err; err == nil {
-		name = w.name()
+		name = w.tempName()
 		err = d.f.Name(w.dir, name)
 	}
 	anonymous := d.f != nil
@@ -174,19 +174,19 @@ func (w *work) put(d *draft) (name string, warnings []string, err error) {
 		}
 	}
 	// Not every file system has anonymous files, and not every container has the /proc that is needed to name them.
-	if !anonymous && (unsupported(err) || errors.Is(err, syscall.EISDIR)) || anonymous && d.err == nil && err != nil && !full(err) {
-		return w.write(d.content, d.like, true)
+	if !anonymous && (unsupported(err) || errors.Is(err, syscall.EISDIR)) || anonymous && d.err == nil && err != nil && !noSpace(err) {
+		return w.write(d.content, d.template, true)
 	}
 	return name, d.warnings, err
 }
 
-func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // write makes a temporary file, which has the suffix partSuffix until it is complete.
-func (w *work) write(content side, like string, sync bool) (name string, warnings []string, err error) {
-	name = w.name()
-	d := &draft{content: content, like: like}
-	err = w.fill(d, sync, func(mode fs.FileMode) (File, error) { return w.dir.Create(name+unfinished, mode) })
+func (w *fileChange) write(content side, like string, sync bool) (name string, warnings []string, err error) {
+	name = w.tempName()
+	d := &tempFile{content: content, template: like}
+	err = w.fill(d, sync, func(mode fs.FileMode) (File, error) { return w.dir.Create(name+partSuffix, mode) })
 	if d.f == nil {
 		if errors.Is(err, fs.ErrPermission) {
 			err = fmt.Errorf("no file can be made in its folder, which a safe change needs: %w", err)
@@ -197,19 +197,19 @@ func (w *work) write(content side, like string, sync bool) (name string, warning
 		err = cerr
 	}
 	if err == nil {
-		err = w.dir.Rename(name+unfinished, name)
+		err = w.dir.Rename(name+partSuffix, name)
 	}
 	if err != nil {
-		w.remove(name + unfinished)
+		w.remove(name + partSuffix)
 		return "", nil, err
 	}
-	w.mine[content.sum()] = true
+	w.ownHashes[content.sum()] = true
 	return name, d.warnings, nil
 }
 
-// resemble gives f the mode without setuid and setgid, the owner and the attributes of another file. The attribute that
+// copyMetadata gives f the mode without setuid and setgid, the owner and the attributes of another file. The attribute that
 // gives a program rights of the system goes too.
-func resemble(f, model File) (warnings []string, err error) {
+func copyMetadata(f, model File) (warnings []string, err error) {
 	st, err := model.Stat()
 	if err != nil {
 		return nil, err
@@ -266,41 +266,41 @@ func resemble(f, model File) (warnings []string, err error) {
 
 // discard removes a displaced file once no other process has it open for writing. What another program saved goes to
 // the journal first. It takes ownership of v.
-func (w *work) discard(temp string, v *seen) {
-	if (w.theirs[v.sum()] || !w.mine[v.sum()]) && (w.d.o.Journal != nil || !w.safe[v.sum()]) {
+func (w *fileChange) discard(temp string, v *openedFile) {
+	if (w.foreignHashes[v.sum()] || !w.ownHashes[v.sum()]) && (w.d.o.Journal != nil || !w.mergedHashes[v.sum()]) {
 		if _, err := w.c.keep(w.at, v.data); err != nil {
 			w.d.o.Log.Error("what another program saved could not be kept in the journal and stays where it is", "path",
 				filepath.Join(w.at.dir, temp), "error", err)
-			w.c.leave()
+			w.c.leaveOpen()
 			v.close()
 			return
 		}
 	}
 	if v.alone {
-		w.spent = append(w.spent, spent{temp, v})
+		w.displaced = append(w.displaced, displacedFile{temp, v})
 		return
 	}
 	v.close()
-	w.d.hold(&held{c: w.c, at: w.at, temp: temp, data: v.data, gone: w.gone})
+	w.d.retain(&retainedFile{c: w.c, at: w.at, temp: temp, data: v.data, deletes: w.deletes})
 }
 
 // dispose removes a displaced file that no other process had open for writing. A file opened since is
 // retained.
-func (w *work) dispose(s spent) {
-	h := &held{c: w.c, at: w.at, temp: s.temp, data: s.v.data, gone: w.gone}
-	gone, err := s.v.removed(w.dir, s.temp, h)
+func (w *fileChange) dispose(s displacedFile) {
+	h := &retainedFile{c: w.c, at: w.at, temp: s.temp, data: s.v.data, deletes: w.deletes}
+	gone, err := s.v.removeUnlessWriter(w.dir, s.temp, h)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.left(s.temp, err)
+		w.logLeftBehind(s.temp, err)
 	}
 	s.v.close()
 	if !gone && err == nil {
-		w.d.hold(h)
+		w.d.retain(h)
 	}
 }
 
-// removed removes a file unless a process waits to open it for writing. If one began to wait meanwhile, h gets the
+// removeUnlessWriter removes a file unless a process waits to open it for writing. If one began to wait meanwhile, h gets the
 // file, which has no name then.
-func (v *seen) removed(dir Dir, name string, h *held) (gone bool, err error) {
+func (v *openedFile) removeUnlessWriter(dir Dir, name string, h *retainedFile) (gone bool, err error) {
 	if alone, _ := v.file.Alone(); !alone {
 		return false, nil
 	}
@@ -315,24 +315,24 @@ func (v *seen) removed(dir Dir, name string, h *held) (gone bool, err error) {
 }
 
 // remove removes a temporary file, or leaves that to recovery.
-func (w *work) remove(temp string) {
+func (w *fileChange) remove(temp string) {
 	if err := w.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.left(temp, err)
+		w.logLeftBehind(temp, err)
 	}
 }
 
-func (w *work) left(temp string, err error) {
+func (w *fileChange) logLeftBehind(temp string, err error) {
 	w.d.o.Log.Error("a file is left behind", "path", filepath.Join(w.at.dir, temp), "error", err)
-	w.c.leave()
+	w.c.leaveOpen()
 }
 
 const (
 	// From this exchange on a file is one that is saved all the time, which could never be changed if it is saved faster than content
 	// is synced or merged: content is synced after the exchange, and programs that write in place have to wait for the exchange.
-	firstBusy = 3
-	maxTries  = 200
+	busyThreshold = 3
+	maxTries      = 200
 	// How often the file is read before the first exchange, and before each further one, to merge what others have saved.
-	manyLooks, someLooks = 20, 2
+	firstReads, laterReads = 20, 2
 	// How many versions of a file, and bytes of them, are kept that another program may have read.
 	maxVersions     = 32
 	maxVersionBytes = 16 << 20
@@ -382,14 +382,14 @@ func (s *side) is(o side) bool {
 // swap exchanges temp, with the content now, and the file, which should have the content expected. If the displaced
 // file has another content, another program has saved it: that is merged with now, or in a conflict restored, and
 // exchanged again, until the displaced content is the one that was put there before.
-func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
+func (w *fileChange) swap(temp string, expected, now side) (_ Result, err error) {
 	type displaced struct {
 		temp string
-		v    *seen
+		v    *openedFile
 	}
 	var merged []displaced // what others saved and now contains
 	stuck := func(err error) (Result, error) {
-		w.c.leave()
+		w.c.leaveOpen()
 		for _, m := range merged {
 			m.v.close()
 		}
@@ -403,12 +403,12 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 	}()
 	var refused error
 	unsynced := false
-	read := append(slices.Clone(w.c.lately), expected.data) // what programs may have read that save now
-	var pinned *seen                                        // the file under a lease until it is exchanged
+	readVersions := append(slices.Clone(w.c.recentVersions), expected.data) // what programs may have read that save now
+	var pinned *openedFile                                                  // the file under a lease until it is exchanged
 	defer func() { pinned.close() }()
-	if w.mine[now.sum()] && !now.unknown {
+	if w.ownHashes[now.sum()] && !now.unknown {
 		var a attempt
-		a, pinned = w.catchUp(attempt{temp, expected, now}, &read, manyLooks, false)
+		a, pinned = w.catchUp(attempt{temp, expected, now}, &readVersions, firstReads, false)
 		unsynced = a.temp != temp
 		temp, expected, now = a.temp, a.base, a.target
 	}
@@ -423,24 +423,24 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 				}
 			}
 			return w.replace(temp, expected, now)
-		case try == 1 && w.mine[now.sum()]:
+		case try == 1 && w.ownHashes[now.sum()]:
 			w.remove(temp)
-			return Result{}, missing(err)
+			return Result{}, changedIfMissing(err)
 		case errors.Is(err, fs.ErrNotExist): // removed after our exchange: it stays removed
-			if v, err := w.d.look(w.dir, temp); err == nil {
+			if v, err := w.d.read(w.dir, temp); err == nil {
 				w.discard(temp, v)
 			} else {
 				return stuck(err)
 			}
-			return Result{After: now.data, Versions: latest(read)}, refused
+			return Result{After: now.data, Versions: newestVersions(readVersions)}, refused
 		default:
 			return stuck(err)
 		}
-		v, err := w.displaced(temp, expected)
+		v, err := w.readDisplaced(temp, expected)
 		pinned.close()
 		pinned = nil
 		if err == nil && v.is(expected) {
-			r := Result{After: now.data, Versions: latest(read)}
+			r := Result{After: now.data, Versions: newestVersions(readVersions)}
 			if unsynced {
 				if err := w.sync(w.at.name); err != nil {
 					r.Warnings = []string{fmt.Sprintf("could not be synced to the disk (%v): a power cut may lose the change", err)}
@@ -454,15 +454,15 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 			return stuck(cmp.Or(refused, err, ErrNotRegular))
 		}
 		if err == nil && v.sum() != w.in.Files[w.file].BeforeHash {
-			w.theirs[v.sum()] = true
+			w.foreignHashes[v.sum()] = true
 		}
 		var next side
-		var further string
+		var nextTemp string
 		if err == nil && (now.unknown || try >= maxTries) {
 			err = errBusy
 		}
 		if err == nil {
-			versions := append([][]byte{expected.data}, read...)
+			versions := append([][]byte{expected.data}, readVersions...)
 			if refused != nil { // what is being restored is theirs, too
 				versions = append([][]byte{now.data}, versions...)
 			}
@@ -474,15 +474,15 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 			}
 		}
 		if err == nil {
-			unsynced = try >= firstBusy
-			further, _, err = w.write(next, temp, !unsynced)
+			unsynced = try >= busyThreshold
+			nextTemp, _, err = w.write(next, temp, !unsynced)
 		}
 		if err == nil {
-			merged, w.safe[v.sum()] = append(merged, displaced{temp, v}), true
-			read = latest(append(read, v.data, now.data))
+			merged, w.mergedHashes[v.sum()] = append(merged, displaced{temp, v}), true
+			readVersions = newestVersions(append(readVersions, v.data, now.data))
 			var a attempt
-			a, pinned = w.catchUp(attempt{further, now, next}, &read, someLooks, try >= firstBusy)
-			unsynced = unsynced || a.temp != further
+			a, pinned = w.catchUp(attempt{nextTemp, now, next}, &readVersions, laterReads, try >= busyThreshold)
+			unsynced = unsynced || a.temp != nextTemp
 			temp, expected, now = a.temp, a.base, a.target
 			continue
 		}
@@ -496,8 +496,8 @@ func (w *work) swap(temp string, expected, now side) (_ Result, err error) {
 	}
 }
 
-// latest are the last few of versions.
-func latest(versions [][]byte) [][]byte {
+// newestVersions are the last few of versions.
+func newestVersions(versions [][]byte) [][]byte {
 	size := 0
 	for i, v := range slices.Backward(versions) {
 		if size += len(v); size > maxVersionBytes || len(versions)-i > maxVersions {
@@ -510,9 +510,9 @@ func latest(versions [][]byte) [][]byte {
 // catchUp merges what others save before the exchange. A save that it misses is found after the exchange, but then
 // other programs may have read the content in between. With pin it gives the file under its lease, if it gets one: a program
 // that opens the file for writing waits in the kernel until it is closed.
-func (w *work) catchUp(a attempt, read *[][]byte, looks int, pin bool) (_ attempt, pinned *seen) {
+func (w *fileChange) catchUp(a attempt, read *[][]byte, looks int, pin bool) (_ attempt, pinned *openedFile) {
 	for range looks {
-		v, err := w.d.look(w.dir, w.at.name)
+		v, err := w.d.read(w.dir, w.at.name)
 		if err != nil {
 			return a, pinned // the exchange finds the same error
 		}
@@ -540,15 +540,15 @@ func (w *work) catchUp(a attempt, read *[][]byte, looks int, pin bool) (_ attemp
 			return a, nil
 		}
 		w.remove(a.temp)
-		w.theirs[v.sum()], w.safe[v.sum()] = true, true
-		*read = latest(append(*read, v.data))
+		w.foreignHashes[v.sum()], w.mergedHashes[v.sum()] = true, true
+		*read = newestVersions(append(*read, v.data))
 		a = attempt{further, v.side, next}
 	}
 	return a, pinned
 }
 
 // sync syncs a file that was written without.
-func (w *work) sync(name string) error {
+func (w *fileChange) sync(name string) error {
 	f, err := w.dir.Open(name)
 	if err != nil {
 		return nil // it was replaced or removed
@@ -559,7 +559,7 @@ func (w *work) sync(name string) error {
 
 // replace is swap for file systems without exchange: a hard link keeps the old file until it has been compared. A save
 // by rename between the comparison and our rename is overwritten.
-func (w *work) replace(temp string, base, target side) (Result, error) {
+func (w *fileChange) replace(temp string, base, target side) (Result, error) {
 	for try := 1; ; try++ {
 		r, next, err := w.tryReplace(temp, base, target)
 		if err == nil && next.temp == "" {
@@ -572,12 +572,12 @@ func (w *work) replace(temp string, base, target side) (Result, error) {
 			if next.temp != "" {
 				temp = next.temp
 			}
-			if w.mine[target.sum()] {
+			if w.ownHashes[target.sum()] {
 				w.remove(temp)
 			} else {
-				w.c.leave()
+				w.c.leaveOpen()
 			}
-			return Result{}, missing(err)
+			return Result{}, changedIfMissing(err)
 		}
 		temp, base, target = next.temp, next.base, next.target
 	}
@@ -589,15 +589,15 @@ type attempt struct {
 	base, target side
 }
 
-func (w *work) tryReplace(temp string, base, target side) (r Result, next attempt, err error) {
+func (w *fileChange) tryReplace(temp string, base, target side) (r Result, next attempt, err error) {
 	r.After = target.data
-	backup := w.name()
+	backup := w.tempName()
 	from := backup
 	err = w.dir.Link(w.at.name, w.dir, backup)
 	switch {
-	case unlinked(err) && w.d.o.Journal == nil:
+	case noHardLink(err) && w.d.o.Journal == nil:
 		return r, next, ErrNoBackup
-	case unlinked(err):
+	case noHardLink(err):
 		from = w.at.name
 		r.Warnings = []string{"is on a file system that can neither exchange files nor link them: a save by another program " +
 			"at the same moment would have been overwritten"}
@@ -609,7 +609,7 @@ func (w *work) tryReplace(temp string, base, target side) (r Result, next attemp
 			w.remove(backup)
 		}
 	}
-	v, err := w.displaced(from, base)
+	v, err := w.readDisplaced(from, base)
 	if err != nil {
 		remove()
 		return r, next, err
@@ -623,7 +623,7 @@ func (w *work) tryReplace(temp string, base, target side) (r Result, next attemp
 			merged.data, err = w.d.o.Merge(w.at.path(), base.data, target.data, v.data)
 		}
 		if err == nil {
-			w.safe[v.sum()] = true
+			w.mergedHashes[v.sum()] = true
 			further, _, err = w.write(merged, from, true)
 		}
 		remove()
@@ -636,7 +636,7 @@ func (w *work) tryReplace(temp string, base, target side) (r Result, next attemp
 		remove()
 		return r, attempt{temp, base, target}, err
 	}
-	if from != backup && !w.mine[v.sum()] {
+	if from != backup && !w.ownHashes[v.sum()] {
 		if _, err := w.c.keep(w.at, v.data); err != nil {
 			return r, next, &JournalError{err}
 		}

@@ -140,7 +140,7 @@ type Backend struct {
 	toolbox  toolbox
 	tally    tally
 	consent  consent
-	places   *run.Places
+	places   *run.Slots
 	claims   run.Claims      // of all sessions
 	commands overlapping     // of all sessions
 	memory   baseline.Memory // of what commands may change
@@ -172,7 +172,7 @@ func New(o Options, face Face) *Backend {
 	if o.Store != nil {
 		b.keeper.open = func() (store.Store, error) { return o.Store(b.config()) }
 	}
-	b.places = run.NewPlaces(func() int { return max(mostCalls, b.config().Limits.MaxConcurrency) }, nil)
+	b.places = run.NewSlots(func() int { return max(mostCalls, b.config().Limits.MaxConcurrency) }, nil)
 	b.indexes.RunInBackground, b.indexes.Now = b.Later, o.Now
 	b.user = sync.OnceValue(account)
 	shipped, err := tools.NewLayer(tools.RankBuiltin, "", o.Tools...)

@@ -13,19 +13,19 @@ import (
 
 // Accept accepts hunks of a session: those of ids, or all of a path, or with neither all pending ones. An error is an
 // *Error.
-func (se *Session) Accept(path string, ids []string) (review.Judged, error) {
-	return se.judge(ids, func() review.Judged { return se.Changes.Accept(path, ids) })
+func (se *Session) Accept(path string, ids []string) (review.JudgeResult, error) {
+	return se.judge(ids, func() review.JudgeResult { return se.Changes.Accept(path, ids) })
 }
 
 // Reject reverts hunks, which are selected as in Accept.
-func (se *Session) Reject(ctx context.Context, path string, ids []string) (review.Judged, error) {
-	return se.judge(ids, func() review.Judged { return se.Changes.Reject(ctx, path, ids) })
+func (se *Session) Reject(ctx context.Context, path string, ids []string) (review.JudgeResult, error) {
+	return se.judge(ids, func() review.JudgeResult { return se.Changes.Reject(ctx, path, ids) })
 }
 
-func (se *Session) judge(ids []string, do func() review.Judged) (review.Judged, error) {
+func (se *Session) judge(ids []string, do func() review.JudgeResult) (review.JudgeResult, error) {
 	for _, id := range ids {
 		if !se.Changes.Has(id) {
-			return review.Judged{}, refuse(Invalid, "The session has no hunk %.40q; tandem/changes/list names those that there are.", id)
+			return review.JudgeResult{}, refuse(Invalid, "The session has no hunk %.40q; tandem/changes/list names those that there are.", id)
 		}
 	}
 	done := do()
@@ -34,14 +34,14 @@ func (se *Session) judge(ids []string, do func() review.Judged) (review.Judged, 
 }
 
 // Undo reverts a session's changes within a scope.
-func (se *Session) Undo(ctx context.Context, within review.Scope) review.Undone {
+func (se *Session) Undo(ctx context.Context, within review.Scope) review.UndoResult {
 	done := se.Changes.Undo(ctx, within)
 	se.news.hunksChanged(done.Changed...)
 	return done
 }
 
 // Redo applies reverted changes within a scope again.
-func (se *Session) Redo(ctx context.Context, within review.Scope) review.Undone {
+func (se *Session) Redo(ctx context.Context, within review.Scope) review.UndoResult {
 	done := se.Changes.Redo(ctx, within)
 	se.news.hunksChanged(done.Changed...)
 	return done

@@ -131,7 +131,7 @@ func (e *Editor) saveAll(id, params json.RawMessage) {
 			failed = append(failed, failure{uri, err.Error()})
 			continue
 		}
-		if d.lent {
+		if d.openedForEdit {
 			e.close(d)
 		}
 		saved = append(saved, uri)

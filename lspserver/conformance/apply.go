@@ -190,7 +190,7 @@ func (e *Editor) plan(p applyParams) (steps []func() error, err error) {
 		checks := first || e.o.Profile != Lying
 		first = false
 		switch {
-		case v == nil && d != nil && !d.lent:
+		case v == nil && d != nil && !d.openedForEdit:
 			e.violate("no version for %s, which is open", c.TextDocument.URI)
 			e.stale++
 			if e.o.Profile == Strict {
@@ -242,7 +242,7 @@ func (e *Editor) edit(c documentChange) error {
 	// Without a version it is for a closed file, which the person may have opened and changed while it was on its way.
 	v := c.TextDocument.Version
 	// A version says nothing of a document that was closed and opened since: it may be an older one's number.
-	current := (v == nil && d.lent || v != nil && *v == d.version) && e.opened[d.uri] == 1
+	current := (v == nil && d.openedForEdit || v != nil && *v == d.version) && e.opened[d.uri] == 1
 	var splices []Splice
 	for _, t := range c.Edits {
 		start, exact := e.o.Encoding.Offset(d.text, t.Range.Start)
@@ -315,7 +315,7 @@ func (e *Editor) operate(c documentChange) error {
 			rest, ok := strings.CutPrefix(uri, c.OldURI)
 			if d := e.docs[uri]; ok && (rest == "" || rest[0] == '/') {
 				e.close(d)
-				e.open(to+FromURI("file://"+rest), d.text, d.lent).onDisk = d.onDisk
+				e.open(to+FromURI("file://"+rest), d.text, d.openedForEdit).onDisk = d.onDisk
 			}
 		}
 		return nil

@@ -10,7 +10,7 @@ func (e *Editor) reopen(p applyParams) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range p.Edit.DocumentChanges {
-		if d := e.docs[c.TextDocument.URI]; d != nil && !d.lent && !d.anew {
+		if d := e.docs[c.TextDocument.URI]; d != nil && !d.openedForEdit && !d.anew {
 			e.close(d)
 			again := e.open(d.path, d.text, false)
 			again.onDisk, again.anew = d.onDisk, true

@@ -179,19 +179,19 @@ type Editor struct {
 }
 
 type document struct {
-	path    string
-	uri     string
-	text    string
-	version int32
-	eol     string           // the only line end of the buffer, "" where they may differ
-	onDisk  string           // what was last saved
-	lent    bool             // opened for an edit, not by the person
-	anew    bool             // it has been opened again
-	was     map[int32]string // its older texts, of an editor that forgets
-	undo    [][]Splice
-	told    string // what the server has been told that the text is
-	held    []contentChange
-	timer   *time.Timer
+	path          string
+	uri           string
+	text          string
+	version       int32
+	eol           string           // the only line end of the buffer, "" where they may differ
+	onDisk        string           // what was last saved
+	openedForEdit bool             // opened for an edit, not by the person
+	anew          bool             // it has been opened again
+	was           map[int32]string // its older texts, of an editor that forgets
+	undo          [][]Splice
+	told          string // what the server has been told that the text is
+	held          []contentChange
+	timer         *time.Timer
 }
 
 type contentChange struct {
@@ -424,7 +424,7 @@ func (e *Editor) Open(name string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if d := e.docs[e.URI(name)]; d != nil {
-		d.lent = false // it was open for an edit already
+		d.openedForEdit = false // it was open for an edit already
 		return nil
 	}
 	e.open(e.Path(name), string(text), false)
@@ -440,7 +440,7 @@ func (e *Editor) OpenUnsaved(name, text string) {
 }
 
 func (e *Editor) open(path, text string, lent bool) *document {
-	d := &document{path: path, uri: ToURI(path), onDisk: text, lent: lent, version: 1}
+	d := &document{path: path, uri: ToURI(path), onDisk: text, openedForEdit: lent, version: 1}
 	switch crlf := strings.Count(text, "\r\n"); {
 	case e.o.Profile == Race:
 		d.eol = "\n"

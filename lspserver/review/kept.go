@@ -49,18 +49,18 @@ type Step struct {
 	Command bool
 }
 
-// lost is a change that cannot be taken back any more.
-type lost struct {
+// lostChange is a change that cannot be taken back any more.
+type lostChange struct {
 	path, call string
 	turn       int
 }
 
-// lostOf counts those of a scope, by path.
-func (l *Log) lostOf(s Scope) map[string]int {
+// countLost counts those of a scope, by path.
+func (l *Log) countLost(s Scope) map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := map[string]int{}
-	for _, c := range l.lost {
+	for _, c := range l.lostChanges {
 		if s.All || s.Path == c.path || s.Turn != nil && *s.Turn == c.turn || s.Call != "" && s.Call == c.call {
 			out[c.path]++
 		}
@@ -84,7 +84,7 @@ func (l *Log) Restore(ctx context.Context, steps []Step) error {
 	by := map[string]*Step{} // a person's changes, until a decision tells what they were
 	done := func(path string) {
 		if s := by[path]; s != nil {
-			l.tracks[path].saw(s.After)
+			l.tracks[path].applyForeign(s.After)
 			delete(by, path)
 		}
 	}
@@ -94,7 +94,7 @@ func (l *Log) Restore(ctx context.Context, steps []Step) error {
 		}
 		s := &steps[i]
 		if d := s.Decision; d != nil {
-			l.decided(*d, by[d.Path])
+			l.restoreDecision(*d, by[d.Path])
 			delete(by, d.Path)
 			maps.Copy(left, d.Left)
 			continue
@@ -109,28 +109,28 @@ func (l *Log) Restore(ctx context.Context, steps []Step) error {
 		switch {
 		case s.Entry != filetime.File && (s.Person || s.Origin == ""):
 		case !s.Person:
-			l.restored(s)
+			l.restoreChange(s)
 		case l.tracks[s.Path] != nil && !s.Lost:
 			by[s.Path] = s
 		}
 	}
 	for path, t := range l.tracks {
 		done(path)
-		t.found(now[path], left[path])
+		t.applyPresent(now[path], left[path])
 		t.left = left[path]
 		t.settled.rev = now[path].Rev
 	}
 	return ctx.Err()
 }
 
-// restored takes in a change of the agent's.
-func (l *Log) restored(s *Step) {
+// restoreChange takes in a change of the agent's.
+func (l *Log) restoreChange(s *Step) {
 	if s.Entry != filetime.File {
 		l.landedEntry(filetime.Change{Turn: s.Turn, Call: s.Call, Allowed: s.Allowed}, filetime.LandedFile{Path: s.Path, Origin: s.Origin, Entry: s.Entry})
 		return
 	}
 	if s.Lost {
-		l.lost = append(l.lost, lost{s.Path, s.Call, s.Turn})
+		l.lostChanges = append(l.lostChanges, lostChange{s.Path, s.Call, s.Turn})
 		return
 	}
 	t := l.tracks[s.Path]
@@ -138,17 +138,17 @@ func (l *Log) restored(s *Step) {
 		t = newTrack(s.Path, newWeave(s.Before, 0))
 		l.tracks[s.Path] = t
 	}
-	t.saw(s.Before)
+	t.applyForeign(s.Before)
 	o := l.add(t, op{
-		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, mode: s.Mode, told: true,
+		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, mode: s.Mode, reported: true,
 		before: s.Before, after: s.After, origin: s.Origin, dest: s.Path, command: s.Command,
 	})
 	o.allow(s.Allowed)
 	t.land(t.settled, o)
 }
 
-// saw takes in that somebody else has made this of the text.
-func (t *track) saw(now text.Text) {
+// applyForeign takes in that somebody else has made this of the text.
+func (t *track) applyForeign(now text.Text) {
 	w := t.settled
 	if w.text.Equal(now) {
 		return
@@ -160,25 +160,25 @@ func (t *track) saw(now text.Text) {
 	}
 }
 
-// found takes in what a file says when a session is loaded. A person who typed it had the session open, so that its text
+// applyPresent takes in what a file says when a session is loaded. A person who typed it had the session open, so that its text
 // was the same when that was closed; where that is not known, only a text that the file had before is a program's.
-func (t *track) found(now filetime.Snapshot, left string) {
+func (t *track) applyPresent(now filetime.Snapshot, left string) {
 	w := t.settled
 	switch {
 	case w.text.Equal(now.Text):
 	case left == digest(now.Text.String()), now.Open && now.Dirty:
-		t.saw(now.Text)
+		t.applyForeign(now.Text)
 	case left != "":
 		t.overwritten(w, now.Text)
 		w.keep()
 	default:
-		stood := w.facts(len(t.edits))
+		stood := w.statuses(len(t.edits))
 		w.keep()
 		if !w.recall(now.Text, true) {
-			t.saw(now.Text)
+			t.applyForeign(now.Text)
 			return
 		}
-		w.lose(stood, true)
+		w.markLost(stood, true)
 	}
 }
 
@@ -198,26 +198,26 @@ func (l *Log) Leave() *Decision {
 	return d
 }
 
-// decided takes in a decision, with the change of its file that it made, nil for none.
-func (l *Log) decided(d Decision, by *Step) {
+// restoreDecision takes in a decision, with the change of its file that it made, nil for none.
+func (l *Log) restoreDecision(d Decision, by *Step) {
 	for key, how := range d.Said {
 		if h := l.keys[key]; h != nil {
-			h.said = how
+			h.newsDigest = how
 		}
 	}
-	for _, h := range l.named(d.Accepted) {
-		h.accepted, h.kept, h.conflict = true, true, false
+	for _, h := range l.hunksByKey(d.Accepted) {
+		h.accepted, h.acceptedByUser, h.conflict = true, true, false
 	}
-	for _, h := range l.named(d.Conflict) {
-		h.accepted, h.kept, h.conflict = false, false, true
+	for _, h := range l.hunksByKey(d.Conflict) {
+		h.accepted, h.acceptedByUser, h.conflict = false, false, true
 	}
 	t := l.tracks[d.Path]
 	if t == nil {
 		return
 	}
 	again, in := d.Again != nil, map[int]bool{}
-	for _, h := range l.named(slices.Concat(d.Taken, d.Again)) {
-		l.marked(h, again)
+	for _, h := range l.hunksByKey(slices.Concat(d.Taken, d.Again)) {
+		l.noteReverted(h, again)
 		h.gone = !again && len(h.edits) == 0
 		for _, e := range h.edits {
 			in[e] = true
@@ -225,9 +225,9 @@ func (l *Log) decided(d Decision, by *Step) {
 	}
 	w := t.settled
 	if by != nil {
-		t.saw(by.Before)
+		t.applyForeign(by.Before)
 	}
-	set, pieces := w.turn(func(e int) bool { return in[e] }, again)
+	set, pieces := w.flip(func(e int) bool { return in[e] }, again)
 	after := set.Apply(w.text)
 	switch {
 	case by == nil && len(set) == 0:
@@ -237,11 +237,11 @@ func (l *Log) decided(d Decision, by *Step) {
 		w.text, w.pieces = after, pieces
 		w.step(true)
 	case by != nil:
-		t.saw(by.After)
+		t.applyForeign(by.After)
 	}
 }
 
-func (l *Log) named(keys []string) (out []*hunk) {
+func (l *Log) hunksByKey(keys []string) (out []*hunk) {
 	for _, key := range keys {
 		if h := l.keys[key]; h != nil {
 			out = append(out, h)

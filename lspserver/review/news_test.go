@@ -81,7 +81,7 @@ func TestFindingU6BoundedNews(t *testing.T) {
 		d.log.Accept("", []string{marks[0].ID})
 		d.log.Reject(t.Context(), "", nil)
 		got := news(t, d)
-		if strings.Count(got, "\nChanges rejected, and not in the files any more") != 1 || strings.Count(got, "\n+LINE ") != mostTexts ||
+		if strings.Count(got, "\nChanges rejected, and not in the files any more") != 1 || strings.Count(got, "\n+LINE ") != maxTexts ||
 			!strings.Contains(got, "-line 2 of a file that a person and an agent share\n+LINE 2 of a file") ||
 			!strings.HasSuffix(got, "\n291 more changes were rejected and are not in the files any more; do not make them again unasked: f.txt (291).\n") {
 			t.Error(got)
@@ -101,12 +101,12 @@ func TestFindingU6BoundedNews(t *testing.T) {
 // TestFaultV15OneSentence: what became of changes is said once for all of them, and their texts follow by file.
 func TestFaultV15OneSentence(t *testing.T) {
 	reports := []report{
-		{"1", "a.go", 1, rejected, "-a\n+A\n"},
-		{"2", "a.go", 1, rejected, "-b\n+B\n"},
-		{"3", "b.go", 2, rejected, "+c\n"},
-		{"4", "b.go", 2, amended, "-d\n+D\nThe text now, the user's choice:\n e\n"},
+		{"1", "a.go", 1, newsRejected, "-a\n+A\n"},
+		{"2", "a.go", 1, newsRejected, "-b\n+B\n"},
+		{"3", "b.go", 2, newsRejected, "+c\n"},
+		{"4", "b.go", 2, newsAmended, "-d\n+D\nThe text now, the user's choice:\n e\n"},
 	}
-	got := worded(reports, map[any]int{1: 9, 2: 9, "a.go": 9, "b.go": 9}, filepath.Base)
+	got := formatNews(reports, map[any]int{1: 9, 2: 9, "a.go": 9, "b.go": 9}, filepath.Base)
 	want := `
 Changes rejected, and not in the files any more; do not make them again unasked:
 a.go:
@@ -141,12 +141,12 @@ func TestFindingU6ManyFiles(t *testing.T) {
 			if i%3 == 2 && j == 4 {
 				continue // it was accepted
 			}
-			text := strings.Repeat("x", 3*mostLines)
-			reports = append(reports, report{fmt.Sprint(i, " ", j), path, turn, fate(i % 7 % 3), text})
+			text := strings.Repeat("x", 3*maxHunkBytes)
+			reports = append(reports, report{fmt.Sprint(i, " ", j), path, turn, newsKind(i % 7 % 3), text})
 		}
 	}
-	got := worded(reports, all, func(p string) string { return p })
-	if len(got) > 8000+3*mostLines {
+	got := formatNews(reports, all, func(p string) string { return p })
+	if len(got) > 8000+3*maxHunkBytes {
 		t.Errorf("%d characters:\n%s", len(got), got)
 	}
 	for _, want := range []string{

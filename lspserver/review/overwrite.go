@@ -31,7 +31,7 @@ func byProgram(now text.Text, revs []filetime.Revision) (int, text.Text) {
 // overwritten takes in that another program made this of the text. A text that the file had before is what it was then, so
 // that `git stash pop` brings back what `git stash` took.
 func (t *track) overwritten(w *weave, after text.Text) {
-	stood := w.facts(len(t.edits))
+	stood := w.statuses(len(t.edits))
 	w.keep()
 	if !w.recall(after, true) {
 		lines := show.Lines(w.text, after)
@@ -39,13 +39,13 @@ func (t *track) overwritten(w *weave, after text.Text) {
 		w.change(lines)
 		w.settle(in)
 	}
-	w.lose(stood, true)
+	w.markLost(stood, true)
 }
 
 // below gives the edits of the hunks whose lines are changed. A change of blanks alone is a formatter's: it takes nothing
 // of a hunk away.
 func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
-	v := view{t: t, w: w, facts: w.facts(len(t.edits))}
+	v := view{t: t, w: w, statuses: w.statuses(len(t.edits))}
 	v.amended = make([]bool, len(t.edits)+1)
 	in := map[int]bool{}
 	var settle func(h *hunk)
@@ -57,8 +57,8 @@ func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
 			in[e] = true
 		}
 		for _, p := range w.pieces { // what lies below another hunk goes with it
-			if p.dead > 0 && p.by > 0 && in[p.dead] && !in[p.by] {
-				settle(t.edits[p.by-1])
+			if p.deletedBy > 0 && p.insertedBy > 0 && in[p.deletedBy] && !in[p.insertedBy] {
+				settle(t.edits[p.insertedBy-1])
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
 			}
 			at := v.hunk(h)
 			for _, e := range lines {
-				if meets(e, at) && (letters(e.New) != letters(w.text.Slice(e.Start, e.End)) || letters(h.old) == letters(h.new)) {
+				if overlapsLines(e, at) && (withoutBlanks(e.New) != withoutBlanks(w.text.Slice(e.Start, e.End)) || withoutBlanks(h.old) == withoutBlanks(h.new)) {
 					settle(h)
 				}
 			}
@@ -78,16 +78,16 @@ func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
 	return in
 }
 
-// meets says that an edit of whole lines changes those of a hunk, or is at the place where a hunk took lines away.
-func meets(e text.Edit, at Hunk) bool {
+// overlapsLines says that an edit of whole lines changes those of a hunk, or is at the place where a hunk took lines away.
+func overlapsLines(e text.Edit, at Hunk) bool {
 	if at.Start == at.End {
 		return e.Start < at.Start && at.Start < e.End || e.Start == at.Start && e.New != ""
 	}
 	return e.Start < at.End && at.Start < e.End
 }
 
-// letters is a text without its blanks.
-func letters(s string) string {
+// withoutBlanks is a text without its blanks.
+func withoutBlanks(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1
@@ -103,26 +103,26 @@ func (w *weave) settle(in map[int]bool) {
 	}
 	out := make([]piece, 0, len(w.pieces))
 	for _, p := range w.pieces {
-		if p.dead != 0 && (in[p.dead] || p.dead < 0 && in[p.by]) && (p.by <= 0 || in[p.by]) {
+		if p.deletedBy != 0 && (in[p.deletedBy] || p.deletedBy < 0 && in[p.insertedBy]) && (p.insertedBy <= 0 || in[p.insertedBy]) {
 			continue
 		}
-		if in[p.dead] {
-			p.dead = others
+		if in[p.deletedBy] {
+			p.deletedBy = byOthers
 		}
-		if in[p.by] {
-			p.by = 0
+		if in[p.insertedBy] {
+			p.insertedBy = 0
 		}
-		if slices.ContainsFunc(p.was, func(e int) bool { return in[e] }) {
-			p.was = slices.DeleteFunc(slices.Clone(p.was), func(e int) bool { return in[e] })
+		if slices.ContainsFunc(p.formerDeleters, func(e int) bool { return in[e] }) {
+			p.formerDeleters = slices.DeleteFunc(slices.Clone(p.formerDeleters), func(e int) bool { return in[e] })
 		}
 		out = append(out, p)
 	}
-	w.pieces = tidy(out)
+	w.pieces = compact(out)
 }
 
-// lose notes the edits that stood and do not any more; news says that the model does not know.
-func (w *weave) lose(stood []fact, news bool) {
-	now := w.facts(len(stood) - 1)
+// markLost notes the edits that stood and do not any more; news says that the model does not know.
+func (w *weave) markLost(stood []editStatus, news bool) {
+	now := w.statuses(len(stood) - 1)
 	w.lost = maps.Clone(w.lost)
 	if w.lost == nil {
 		w.lost = map[int]bool{}

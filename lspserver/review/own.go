@@ -29,9 +29,9 @@ type Revert struct {
 	Err error
 }
 
-// reverting is a Revert that may land.
-type reverting struct {
-	plan  plan
+// plannedRevert is a Revert that may land.
+type plannedRevert struct {
+	plan  revertPlan
 	edits map[int]bool
 }
 
@@ -45,7 +45,7 @@ func (l *Log) ChangedIn(turn int) []string {
 			paths[path] = true
 		}
 	}
-	for _, c := range l.lost {
+	for _, c := range l.lostChanges {
 		if c.turn == turn {
 			paths[c.path] = true
 		}
@@ -87,7 +87,7 @@ func (l *Log) RevertLast(ctx context.Context, call, path string) Revert {
 }
 
 func (l *Log) revert(ctx context.Context, call, path string, s Scope, choose func(view) func(*hunk) bool) (r Revert) {
-	r.Lost = l.lostOf(s)[path]
+	r.Lost = l.countLost(s)[path]
 	if !l.Tracks(path) {
 		r.Now, r.Err = l.files.Read(ctx, path)
 		return r
@@ -107,14 +107,14 @@ func (l *Log) revert(ctx context.Context, call, path string, s Scope, choose fun
 	r.Now = v.now
 	for _, o := range v.t.ops {
 		for _, h := range o.hunks {
-			if pick(h) && h.kept && v.stands(h) {
+			if pick(h) && h.acceptedByUser && v.stands(h) {
 				r.Accepted++
 			}
 		}
 	}
 	l.mu.Unlock()
-	var p plan
-	l.plan(v.t, taking{dry: true, pick: func(h *hunk) bool { return !h.kept && pick(h) }}, &p)
+	var p revertPlan
+	l.plan(v.t, revertRequest{dryRun: true, pick: func(h *hunk) bool { return !h.acceptedByUser && pick(h) }}, &p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v = l.view(l.tracks[path])
@@ -137,15 +137,15 @@ func (l *Log) revert(ctx context.Context, call, path string, s Scope, choose fun
 		return r
 	}
 	r.Edit = &p.change.Files[0]
-	v.t.reverts[call] = reverting{p, p.in}
+	v.t.plannedReverts[call] = plannedRevert{p, p.in}
 	return r
 }
 
-// turned takes in a revision of a call that takes edits back, or of its change that the workspace has reverted.
-func (r reverting) turned(w *weave, set text.Set) {
+// apply takes in a revision of a call that takes edits back, or of its change that the workspace has reverted.
+func (r plannedRevert) apply(w *weave, set text.Set) {
 	after := set.Apply(w.text)
 	for _, again := range []bool{false, true} {
-		turned, pieces := w.turn(func(e int) bool { return r.edits[e] }, again)
+		turned, pieces := w.flip(func(e int) bool { return r.edits[e] }, again)
 		if len(turned) > 0 && turned.Apply(w.text).Equal(after) {
 			w.text, w.pieces = after, pieces
 			return
@@ -159,24 +159,24 @@ func (l *Log) reverted(c filetime.Change, landed filetime.Landed) {
 	for _, f := range landed.Files {
 		l.mu.Lock()
 		t := l.tracks[cmp.Or(f.Origin, f.Path)]
-		var r reverting
+		var r plannedRevert
 		if t != nil {
-			r = t.reverts[c.Call]
+			r = t.plannedReverts[c.Call]
 		}
 		l.mu.Unlock()
 		if r.edits == nil || !f.Applied {
 			continue
 		}
-		l.took(t, filetime.Landed{Files: []filetime.LandedFile{f}}, r.plan, false)
+		l.applyReverted(t, filetime.Landed{Files: []filetime.LandedFile{f}}, r.plan, false)
 		_, _, about := l.outcome(t, r.plan, false)
 		d := Decision{Path: f.Path, Taken: about, Said: map[string]string{}}
 		l.mu.Lock()
 		v := l.view(t)
 		for _, key := range about {
 			h := l.keys[key]
-			_, how := v.tell(h)
-			h.said = digest(how)
-			d.Said[key] = h.said
+			_, how := v.news(h)
+			h.newsDigest = digest(how)
+			d.Said[key] = h.newsDigest
 		}
 		l.mu.Unlock()
 		l.keep(d)

@@ -82,7 +82,7 @@ func TestWeaveTakesBack(t *testing.T) {
 			before := w.text
 			in := func(e int) bool { return slices.Contains(tt.back, e) }
 			var bad []int
-			for e, is := range w.clashes(max(n, 7), in) {
+			for e, is := range w.revertConflicts(max(n, 7), in) {
 				if is {
 					bad = append(bad, e)
 				}
@@ -90,15 +90,15 @@ func TestWeaveTakesBack(t *testing.T) {
 			if !slices.Equal(bad, tt.bad) {
 				t.Errorf("in the way of %v, want %v", bad, tt.bad)
 			}
-			set, pieces := w.turn(in, false)
+			set, pieces := w.flip(in, false)
 			if got := set.Apply(w.text).String(); got != tt.want {
 				t.Errorf("taken back it says %q, want %q", got, tt.want)
 			}
 			w.text, w.pieces = set.Apply(w.text), pieces
 			alive := 0
 			for _, p := range w.pieces {
-				if p.dead == 0 {
-					alive += p.n
+				if p.deletedBy == 0 {
+					alive += p.size
 				}
 			}
 			if alive != w.text.Len() {
@@ -107,12 +107,12 @@ func TestWeaveTakesBack(t *testing.T) {
 			if tt.again == "" {
 				return
 			}
-			for e, is := range w.meets(n, in) {
+			for e, is := range w.redoConflicts(n, in) {
 				if is {
 					t.Errorf("%d cannot be brought again", e)
 				}
 			}
-			set, _ = w.turn(in, true)
+			set, _ = w.flip(in, true)
 			if got := set.Apply(w.text); got.String() != tt.again || got.String() != before.String() {
 				t.Errorf("brought again it says %q, want %q", got, tt.again)
 			}
@@ -124,7 +124,7 @@ func TestWeaveTakesBack(t *testing.T) {
 func TestComeback(t *testing.T) {
 	gap := func(texts ...string) (out []piece) {
 		for _, s := range texts {
-			out = append(out, piece{n: len(s), by: 1, dead: others, text: s})
+			out = append(out, piece{size: len(s), insertedBy: 1, deletedBy: byOthers, text: s})
 		}
 		return out
 	}
@@ -146,7 +146,7 @@ func TestComeback(t *testing.T) {
 		{nil, "a", nil},
 		{gap(slices.Repeat([]string{"a"}, 60)...), strings.Repeat("a", 59) + "b", nil}, // in reasonable time
 	} {
-		if got := comeback(tt.gap, tt.s); !slices.Equal(got, tt.want) {
+		if got := findRestored(tt.gap, tt.s); !slices.Equal(got, tt.want) {
 			t.Errorf("%q: %v, want %v", tt.s, got, tt.want)
 		}
 	}
@@ -155,23 +155,23 @@ func TestComeback(t *testing.T) {
 		s    string
 		want []string
 	}{
-		{piece{by: 1, dead: others, text: "abcdef"}, "cd", []string{"ab", "cd", "ef"}},
-		{piece{by: 1, dead: others, text: "abcdef"}, "ab", []string{"ab", "cdef"}},
-		{piece{by: 1, dead: others, text: "abcdef"}, "ef", []string{"abcd", "ef"}},
-		{piece{by: 1, dead: others, text: "abcdef"}, "abcdef", []string{"abcdef"}},
-		{piece{by: 1, dead: others, text: "abcdef"}, "c", nil},
-		{piece{by: 1, dead: others, text: "aéöb"}, "éö", []string{"a", "éö", "b"}},
-		{piece{by: 1, dead: others, text: "abcdef"}, "xy", nil},
-		{piece{by: 0, dead: others, text: "abcdef"}, "cd", nil},
-		{piece{by: others, dead: others, text: "abcdef"}, "cd", nil},
-		{piece{by: 1, dead: 2, text: "abcdef"}, "cd", nil},
-		{piece{by: 1, dead: undone, text: "abcdef"}, "cd", nil},
+		{piece{insertedBy: 1, deletedBy: byOthers, text: "abcdef"}, "cd", []string{"ab", "cd", "ef"}},
+		{piece{insertedBy: 1, deletedBy: byOthers, text: "abcdef"}, "ab", []string{"ab", "cdef"}},
+		{piece{insertedBy: 1, deletedBy: byOthers, text: "abcdef"}, "ef", []string{"abcd", "ef"}},
+		{piece{insertedBy: 1, deletedBy: byOthers, text: "abcdef"}, "abcdef", []string{"abcdef"}},
+		{piece{insertedBy: 1, deletedBy: byOthers, text: "abcdef"}, "c", nil},
+		{piece{insertedBy: 1, deletedBy: byOthers, text: "aéöb"}, "éö", []string{"a", "éö", "b"}},
+		{piece{insertedBy: 1, deletedBy: byOthers, text: "abcdef"}, "xy", nil},
+		{piece{insertedBy: 0, deletedBy: byOthers, text: "abcdef"}, "cd", nil},
+		{piece{insertedBy: byOthers, deletedBy: byOthers, text: "abcdef"}, "cd", nil},
+		{piece{insertedBy: 1, deletedBy: 2, text: "abcdef"}, "cd", nil},
+		{piece{insertedBy: 1, deletedBy: byRevert, text: "abcdef"}, "cd", nil},
 	} {
 		var got []string
 		_, parts := part([]piece{tt.p}, tt.s)
 		for _, p := range parts {
 			got = append(got, p.text)
-			if p.by != tt.p.by || p.dead != tt.p.dead || p.n != len(p.text) {
+			if p.insertedBy != tt.p.insertedBy || p.deletedBy != tt.p.deletedBy || p.size != len(p.text) {
 				t.Errorf("%q: %+v", tt.s, p)
 			}
 		}
@@ -184,20 +184,20 @@ func TestComeback(t *testing.T) {
 // TestTidy: neighbours with one past are joined; what others took away goes unless something of the agent's is gone beside it.
 func TestTidy(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want []piece }{
-		"neighbours":              {[]piece{{n: 1}, {n: 2}}, []piece{{n: 3}}},
-		"of two authors":          {[]piece{{n: 1}, {n: 2, by: 1}}, []piece{{n: 1}, {n: 2, by: 1}}},
-		"with another past":       {[]piece{{n: 1}, {n: 2, was: []int{1}}}, []piece{{n: 1}, {n: 2, was: []int{1}}}},
-		"with one past":           {[]piece{{n: 1, was: []int{1}}, {n: 2, was: []int{1}}}, []piece{{n: 3, was: []int{1}}}},
-		"empty":                   {[]piece{{n: 0}, {n: 2}}, []piece{{n: 2}}},
-		"gone by others":          {[]piece{{n: 1}, {n: 2, dead: others}, {n: 3}}, []piece{{n: 4}}},
-		"the agent's, gone":       {[]piece{{n: 1}, {n: 2, by: 1, dead: others}, {n: 3}}, []piece{{n: 1}, {n: 2, by: 1, dead: others}, {n: 3}}},
-		"gone by the agent":       {[]piece{{n: 2, dead: 1}}, []piece{{n: 2, dead: 1}}},
-		"was gone by the agent":   {[]piece{{n: 2, dead: others, was: []int{1}}}, []piece{{n: 2, dead: others, was: []int{1}}}},
-		"beside the agent's":      {[]piece{{n: 1, dead: others}, {n: 2, dead: 1}, {n: 3, dead: others}}, []piece{{n: 1, dead: others}, {n: 2, dead: 1}, {n: 3, dead: others}}},
-		"not beside the agent's":  {[]piece{{n: 1, dead: others}, {n: 2}, {n: 3, dead: 1}}, []piece{{n: 2}, {n: 3, dead: 1}}},
-		"what nobody took, twice": {[]piece{{n: 1, by: others}, {n: 1, by: others}}, []piece{{n: 2, by: others}}},
+		"neighbours":              {[]piece{{size: 1}, {size: 2}}, []piece{{size: 3}}},
+		"of two authors":          {[]piece{{size: 1}, {size: 2, insertedBy: 1}}, []piece{{size: 1}, {size: 2, insertedBy: 1}}},
+		"with another past":       {[]piece{{size: 1}, {size: 2, formerDeleters: []int{1}}}, []piece{{size: 1}, {size: 2, formerDeleters: []int{1}}}},
+		"with one past":           {[]piece{{size: 1, formerDeleters: []int{1}}, {size: 2, formerDeleters: []int{1}}}, []piece{{size: 3, formerDeleters: []int{1}}}},
+		"empty":                   {[]piece{{size: 0}, {size: 2}}, []piece{{size: 2}}},
+		"gone by others":          {[]piece{{size: 1}, {size: 2, deletedBy: byOthers}, {size: 3}}, []piece{{size: 4}}},
+		"the agent's, gone":       {[]piece{{size: 1}, {size: 2, insertedBy: 1, deletedBy: byOthers}, {size: 3}}, []piece{{size: 1}, {size: 2, insertedBy: 1, deletedBy: byOthers}, {size: 3}}},
+		"gone by the agent":       {[]piece{{size: 2, deletedBy: 1}}, []piece{{size: 2, deletedBy: 1}}},
+		"was gone by the agent":   {[]piece{{size: 2, deletedBy: byOthers, formerDeleters: []int{1}}}, []piece{{size: 2, deletedBy: byOthers, formerDeleters: []int{1}}}},
+		"beside the agent's":      {[]piece{{size: 1, deletedBy: byOthers}, {size: 2, deletedBy: 1}, {size: 3, deletedBy: byOthers}}, []piece{{size: 1, deletedBy: byOthers}, {size: 2, deletedBy: 1}, {size: 3, deletedBy: byOthers}}},
+		"not beside the agent's":  {[]piece{{size: 1, deletedBy: byOthers}, {size: 2}, {size: 3, deletedBy: 1}}, []piece{{size: 2}, {size: 3, deletedBy: 1}}},
+		"what nobody took, twice": {[]piece{{size: 1, insertedBy: byOthers}, {size: 1, insertedBy: byOthers}}, []piece{{size: 2, insertedBy: byOthers}}},
 	} {
-		if got := tidy(slices.Clone(tt.in)); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+		if got := compact(slices.Clone(tt.in)); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
@@ -228,11 +228,11 @@ func TestOverwrittenLines(t *testing.T) {
 		{2, 4, "x", 2, 2, true},
 		{3, 3, "x", 2, 2, false},
 	} {
-		if got := meets(text.Edit{Start: tt.start, End: tt.end, New: tt.new}, Hunk{Start: tt.from, End: tt.to}); got != tt.want {
+		if got := overlapsLines(text.Edit{Start: tt.start, End: tt.end, New: tt.new}, Hunk{Start: tt.from, End: tt.to}); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
-	if letters(" a\tb\n c ") != "abc" {
+	if withoutBlanks(" a\tb\n c ") != "abc" {
 		t.Error("blanks are letters")
 	}
 }
@@ -263,7 +263,7 @@ func TestToldTogether(t *testing.T) {
 		"nothing":                {nil, 0},
 		"as large, but not that": {[]filetime.Revision{step(0, 2, "xyz", false)}, 0},
 	} {
-		n, after := does(from, want, tt.revs)
+		n, after := prefixEqual(from, want, tt.revs)
 		if n != tt.want || n > 0 && after.String() != "aBcdEEf" || n == 0 && !after.Equal(from) {
 			t.Errorf("%s: %d, %q", name, n, after.String())
 		}
@@ -326,7 +326,7 @@ func TestDecisionsAreKept(t *testing.T) {
 		}
 		return out
 	}
-	step := func(what string, j Judged, changed, conflicts, paths, decisions int) {
+	step := func(what string, j JudgeResult, changed, conflicts, paths, decisions int) {
 		t.Helper()
 		if len(j.Changed) != changed || len(j.Conflicts) != conflicts || len(j.Paths) != paths || len(kept) != decisions {
 			t.Errorf("%s: %+v, kept %+v", what, j, kept)
@@ -407,7 +407,7 @@ func TestLostChanges(t *testing.T) {
 		"all": {Scope{All: true}, 2}, "the turn": {Scope{Turn: &two}, 1}, "another turn": {Scope{Turn: &four}, 0},
 		"the call": {Scope{Call: "c"}, 1}, "another call": {Scope{Call: "d"}, 0}, "the file": {Scope{Path: d.path}, 2}, "another file": {Scope{Path: "/x"}, 0}, "nothing": {Scope{}, 0},
 	} {
-		if got := log.lostOf(tt.s)[d.path]; got != tt.want {
+		if got := log.countLost(tt.s)[d.path]; got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 		u := log.Undo(t.Context(), tt.s)

@@ -296,7 +296,7 @@ func (w *truth) tell(line string) {
 // brings is theirs.
 func (w *truth) bringAgain(what string, s Scope, calls []string) {
 	before, killer := w.text(), maps.Clone(w.killer)
-	var done Undone
+	var done UndoResult
 	w.step("user", func() { done = w.log.Redo(w.t.Context(), s) })
 	if len(done.Changed) == 0 && w.text() != before {
 		w.fatalf("%s changed the text and says that it did not", what)

@@ -28,14 +28,14 @@ type Log struct {
 	session string
 	keep    func(Decision)
 
-	mu     sync.Mutex
-	tracks map[string]*track // by present path
-	under  []*track          // of deleted files at whose paths there are moved ones now, the newest last
-	ids    map[string]*hunk
-	keys   map[string]*hunk
-	order  int // counts the operations
-	taken  int // counts what was taken back
-	lost   []lost
+	mu          sync.Mutex
+	tracks      map[string]*track // by present path
+	hidden      []*track          // of deleted files at whose paths there are moved ones now, the newest last
+	ids         map[string]*hunk
+	keys        map[string]*hunk
+	order       int // counts the operations
+	reverts     int // counts what was taken back
+	lostChanges []lostChange
 }
 
 // track is one file's changes.
@@ -47,53 +47,53 @@ type track struct {
 	// settled has everything up to the last change of ours, latest more. What is newer than settled may yet turn out to be
 	// an edit that is on its way.
 	settled, latest *weave
-	undos           map[uint64]turned    // the revisions of our own that take edits back, or bring them again
-	reverts         map[string]reverting // by call of the session
-	left            string               // see Decision.Left
+	revertRecords   map[uint64]revertRecord  // the revisions of our own that take edits back, or bring them again
+	plannedReverts  map[string]plannedRevert // by call of the session
+	left            string                   // see Decision.Left
 }
 
-// turned are edits that were taken back, or brought again.
-type turned struct {
+// revertRecord are edits that were taken back, or brought again.
+type revertRecord struct {
 	edits map[int]bool
 	again bool
 }
 
 // op is one file's part of one tool call.
 type op struct {
-	rev     uint64
-	n       int // operations count over all files
-	turn    int
-	call    string
-	created bool
-	deleted bool
-	origin  string // where the file was before the operation moved it to dest; "" where it did not
-	dest    string
-	mode    fs.FileMode // of a file that was created or deleted
-	told    bool        // by Landed, not found in the file's history
-	command bool        // a command's
-	before  text.Text
-	after   text.Text
-	set     text.Set // leads from before to after, see add
-	first   int      // the number of the set's first edit
-	hunks   []*hunk
+	rev      uint64
+	n        int // operations count over all files
+	turn     int
+	call     string
+	created  bool
+	deleted  bool
+	origin   string // where the file was before the operation moved it to dest; "" where it did not
+	dest     string
+	mode     fs.FileMode // of a file that was created or deleted
+	reported bool        // by Landed, not found in the file's history
+	command  bool        // a command's
+	before   text.Text
+	after    text.Text
+	set      text.Set // leads from before to after, see add
+	first    int      // the number of the set's first edit
+	hunks    []*hunk
 }
 
 // hunk is one run of changed lines.
 type hunk struct {
-	id       string
-	key      string // names it in every process alike
-	op       *op
-	track    *track
-	old, new string // whole lines
-	edits    []int
-	tail     bool // the last line goes on behind the last edit
-	move     bool // it has no edits, and is that the file was moved
-	gone     bool // of a hunk without edits: the empty file was deleted, or the file moved back
-	accepted bool
-	kept     bool   // a person has accepted it after it was made
-	conflict bool   // somebody wanted to reject it and could not
-	said     string // what the model was told of it, see digest
-	taken    int    // the count at which we last took it back, 0 for never
+	id             string
+	key            string // names it in every process alike
+	op             *op
+	track          *track
+	old, new       string // whole lines
+	edits          []int
+	endsMidLine    bool // the last line goes on behind the last edit
+	move           bool // it has no edits, and is that the file was moved
+	gone           bool // of a hunk without edits: the empty file was deleted, or the file moved back
+	accepted       bool
+	acceptedByUser bool   // a person has accepted it after it was made
+	conflict       bool   // somebody wanted to reject it and could not
+	newsDigest     string // what the model was told of it, see digest
+	revertedAt     int    // the count at which we last took it back, 0 for never
 }
 
 // File is what a session changed in one file.
@@ -127,15 +127,15 @@ type Scope struct {
 	All  bool
 }
 
-// Undone says how an undo went: the paths it changed, and those where others' text stood in the way.
-type Undone struct {
+// UndoResult says how an undo went: the paths it changed, and those where others' text stood in the way.
+type UndoResult struct {
 	Changed   []string
 	Conflicts map[string]string
 }
 
-// Judged says how accepting or rejecting went: the hunks that it changed, those that stay because their text was changed
+// JudgeResult says how accepting or rejecting went: the hunks that it changed, those that stay because their text was changed
 // since, and the paths that there is news of.
-type Judged struct {
+type JudgeResult struct {
 	Changed, Conflicts, Paths []string
 }
 
@@ -187,7 +187,7 @@ func (l *Log) landedEntry(c filetime.Change, f filetime.LandedFile) {
 		t.entry = f.Entry
 		l.tracks[f.Path] = t
 	}
-	l.add(t, op{rev: f.Rev, turn: c.Turn, call: c.Call, told: true, origin: f.Origin, dest: f.Path}).allow(c.Allowed)
+	l.add(t, op{rev: f.Rev, turn: c.Turn, call: c.Call, reported: true, origin: f.Origin, dest: f.Path}).allow(c.Allowed)
 }
 
 // rename gives the track at a path, and those below it, another one. What was known of a deleted file there waits until the path is free
@@ -204,7 +204,7 @@ func (l *Log) rename(from, to string) {
 		}
 	}
 	if old := l.tracks[to]; old != nil {
-		l.under = append(l.under, old)
+		l.hidden = append(l.hidden, old)
 		delete(l.tracks, to)
 	}
 	if t := l.tracks[from]; t != nil {
@@ -212,9 +212,9 @@ func (l *Log) rename(from, to string) {
 		t.path, t.latest = to, nil
 		l.tracks[to] = t
 	}
-	for i, old := range slices.Backward(l.under) {
+	for i, old := range slices.Backward(l.hidden) {
 		if old.path == from {
-			l.under, l.tracks[from] = slices.Delete(l.under, i, i+1), old
+			l.hidden, l.tracks[from] = slices.Delete(l.hidden, i, i+1), old
 			old.latest = nil
 			break
 		}
@@ -235,7 +235,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		l.tracks[f.Path] = t
 	}
 	if o := t.at(f.Rev); o != nil && o.call == c.Call && f.Origin == "" { // found in the history before we were told
-		o.turn, o.created, o.deleted, o.mode, o.told = c.Turn, f.Created, deleted, f.Mode, true
+		o.turn, o.created, o.deleted, o.mode, o.reported = c.Turn, f.Created, deleted, f.Mode, true
 		o.allow(c.Allowed)
 		return
 	}
@@ -244,7 +244,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		after = text.New("")
 	}
 	o := l.add(t, op{
-		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, mode: f.Mode, told: true,
+		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, mode: f.Mode, reported: true,
 		before: f.Before, after: after, origin: f.Origin, dest: f.Path, command: l.byCommand(t, f.Rev),
 	})
 	o.allow(c.Allowed)
@@ -268,7 +268,7 @@ func (l *Log) byCommand(t *track, rev uint64) bool {
 }
 
 func newTrack(path string, w *weave) *track {
-	return &track{path: path, undos: map[uint64]turned{}, reverts: map[string]reverting{}, settled: w}
+	return &track{path: path, revertRecords: map[uint64]revertRecord{}, plannedReverts: map[string]plannedRevert{}, settled: w}
 }
 
 func (t *track) at(rev uint64) *op {
@@ -296,7 +296,7 @@ func (l *Log) add(t *track, o op) *op {
 		edits := text.Trim(o.before, text.Minimize(o.before, text.Set{lines}))
 		h := &hunk{
 			op: made, track: t, old: strings.Clone(o.before.Slice(lines.Start, lines.End)), new: lines.New,
-			tail: edits[len(edits)-1].End < lines.End,
+			endsMidLine: edits[len(edits)-1].End < lines.End,
 		}
 		for range edits {
 			t.edits = append(t.edits, h)
@@ -338,11 +338,11 @@ func (t *track) land(w *weave, o *op) {
 	if !w.text.Equal(o.before) {
 		w.change(text.Diff(w.text, o.before))
 		w.keep()
-		w.joined = true
+		w.sameStep = true
 	}
-	stood := w.facts(len(t.edits))
+	stood := w.statuses(len(t.edits))
 	if o.command && o.origin == "" && w.recall(o.after, true) { // the agent's own git checkout: nothing of it is left to judge
-		w.lose(stood, false)
+		w.markLost(stood, false)
 		for i := range o.set {
 			w.lost[o.first+i] = false
 		}
@@ -366,8 +366,8 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		switch {
 		case o != nil && o.call == r.Call && o.before.Equal(w.text) && o.after.Equal(r.Set.Apply(w.text)):
 			t.land(w, o)
-		case ours && t.reverts[r.Call].edits != nil:
-			t.reverts[r.Call].turned(w, r.Set)
+		case ours && t.plannedReverts[r.Call].edits != nil:
+			t.plannedReverts[r.Call].apply(w, r.Set)
 		case o == nil && ours:
 			o = l.add(t, op{
 				rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text), command: r.Author == filetime.Command,
@@ -384,32 +384,32 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 				alone = false
 				break
 			}
-			if n = t.taken(w, revs); n > 0 {
+			if n = t.followRevert(w, revs); n > 0 {
 				break
 			}
-			if n = t.recall(w, revs); n > 0 {
+			if n = t.followRecall(w, revs); n > 0 {
 				break
 			}
-			if n = t.whole(w, revs); n == 0 {
+			if n = t.followEditorUndo(w, revs); n == 0 {
 				w.change(r.Set)
 				n, alone = 1, false
 			}
 		}
-		if !w.past[w.at[0]].text.Equal(w.text) {
+		if !w.snapshots[w.current[0]].text.Equal(w.text) {
 			w.step(alone)
 		}
-		w.joined = revs[n-1].Part
+		w.sameStep = revs[n-1].Part
 		w.rev = revs[n-1].Rev
 		revs = revs[n:]
 	}
 }
 
-// recall takes in that the first of some revisions, those that were told in one, lead to where the weave has been. It
+// followRecall takes in that the first of some revisions, those that were told in one, lead to where the weave has been. It
 // gives their number, 0 where they do not.
-func (t *track) recall(w *weave, revs []filetime.Revision) int {
+func (t *track) followRecall(w *weave, revs []filetime.Revision) int {
 	now := w.text
 	for i, r := range revs {
-		if r.Session != "" || t.undos[r.Rev].edits != nil || r.Set.Validate(now) != nil {
+		if r.Session != "" || t.revertRecords[r.Rev].edits != nil || r.Set.Validate(now) != nil {
 			return 0
 		}
 		if now = r.Set.Apply(now); r.Part {
@@ -423,21 +423,21 @@ func (t *track) recall(w *weave, revs []filetime.Revision) int {
 	return 0
 }
 
-// taken takes in the first of some revisions where they are one of ours that takes edits back, or brings them again: the
+// followRevert takes in the first of some revisions where they are one of ours that takes edits back, or brings them again: the
 // workspace names the last one if an editor told it in parts. It gives their number, 0 where they are not.
-func (t *track) taken(w *weave, revs []filetime.Revision) int {
+func (t *track) followRevert(w *weave, revs []filetime.Revision) int {
 	const most = 64
 	now := w.text
 	for i, r := range revs[:min(len(revs), most)] {
-		if len(t.undos) == 0 || r.Set.Validate(now) != nil {
+		if len(t.revertRecords) == 0 || r.Set.Validate(now) != nil {
 			return 0
 		}
 		now = r.Set.Apply(now)
-		u := t.undos[r.Rev]
+		u := t.revertRecords[r.Rev]
 		if u.edits == nil {
 			continue
 		}
-		set, pieces := w.turn(func(e int) bool { return u.edits[e] }, u.again)
+		set, pieces := w.flip(func(e int) bool { return u.edits[e] }, u.again)
 		if len(set) == 0 || !set.Apply(w.text).Equal(now) {
 			return 0
 		}
@@ -447,9 +447,9 @@ func (t *track) taken(w *weave, revs []filetime.Revision) int {
 	return 0
 }
 
-// whole takes in that the first of some revisions, all together, are just what takes an operation back or brings it again,
+// followEditorUndo takes in that the first of some revisions, all together, are just what takes an operation back or brings it again,
 // whatever edits they were told with: an editor's own undo and redo. It gives their number, 0 where they are not.
-func (t *track) whole(w *weave, revs []filetime.Revision) int {
+func (t *track) followEditorUndo(w *weave, revs []filetime.Revision) int {
 	near := slices.Collect(maps.Keys(w.near(revs[0].Set)))
 	if len(near) == 0 {
 		return 0
@@ -464,8 +464,8 @@ func (t *track) whole(w *weave, revs []filetime.Revision) int {
 			if !slices.ContainsFunc(near, in) {
 				continue
 			}
-			if set, pieces := w.turn(in, again); len(set) > 0 {
-				if n, after := does(w.text, set, revs); n > 0 {
+			if set, pieces := w.flip(in, again); len(set) > 0 {
+				if n, after := prefixEqual(w.text, set, revs); n > 0 {
 					w.text, w.pieces = after, pieces
 					return n
 				}
@@ -475,9 +475,9 @@ func (t *track) whole(w *weave, revs []filetime.Revision) int {
 	return 0
 }
 
-// does says how many of the first revisions together do what set does to a text, and gives the text after them. Those that
+// prefixEqual says how many of the first revisions together do what set does to a text, and gives the text after them. Those that
 // were told apart may do it by no detour: what is typed and deleted again was no part of it.
-func does(from text.Text, set text.Set, revs []filetime.Revision) (int, text.Text) {
+func prefixEqual(from text.Text, set text.Set, revs []filetime.Revision) (int, text.Text) {
 	want := text.Text{}
 	gone, fresh := sizes(set)
 	now, at, one := from, 0, true
@@ -561,17 +561,17 @@ func lineEnd(t text.Text, off int) int {
 
 // view is a file as it stands: what is known of each edit and where somebody has changed what the agent wrote.
 type view struct {
-	t       *track
-	w       *weave
-	now     filetime.Snapshot
-	facts   []fact
-	amended []bool
+	t        *track
+	w        *weave
+	now      filetime.Snapshot
+	statuses []editStatus
+	amended  []bool
 }
 
 func (l *Log) view(t *track) view {
 	w, now := l.now(t)
-	v := view{t: t, w: w, now: now, facts: w.facts(len(t.edits))}
-	v.amended = w.clashes(len(t.edits), func(int) bool { return true })
+	v := view{t: t, w: w, now: now, statuses: w.statuses(len(t.edits))}
+	v.amended = w.revertConflicts(len(t.edits), func(int) bool { return true })
 	return v
 }
 
@@ -579,7 +579,7 @@ func (v view) stands(h *hunk) bool {
 	if len(h.edits) == 0 {
 		return (h.op.created || h.move) && !h.gone && (v.now.Exists || v.now.Open)
 	}
-	return slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].stands() })
+	return slices.ContainsFunc(h.edits, func(e int) bool { return v.statuses[e].stands() })
 }
 
 // hunk gives a hunk as it stands now: its lines, those included that somebody else changed.
@@ -597,16 +597,16 @@ func (v view) hunk(h *hunk) Hunk {
 	start, end, known := 0, 0, false
 	live, under := false, false
 	for _, e := range h.edits {
-		live, under = live || v.facts[e].live, under || v.facts[e].under
-		if f := v.facts[e]; f.known && !known {
+		live, under = live || v.statuses[e].live, under || v.statuses[e].overwritten
+		if f := v.statuses[e]; f.placed && !known {
 			start, end, known = f.start, f.end, true
-		} else if f.known {
+		} else if f.placed {
 			start, end = min(start, f.start), max(end, f.end)
 		}
 	}
 	t := v.w.text
 	out.Start = t.LineStart(t.Line(start))
-	if out.End = end; h.tail && (live || !under) || !lineStart(t, end) { // below another hunk it has no line of its own
+	if out.End = end; h.endsMidLine && (live || !under) || !lineStart(t, end) { // below another hunk it has no line of its own
 		out.End = lineEnd(t, end)
 	}
 	return out
@@ -641,9 +641,9 @@ func (v view) origin() string {
 	return ""
 }
 
-// home says where the file goes if those hunks are taken back, or brought again, that are moves, and gives those with which that can be
+// moveBack says where the file goes if those hunks are taken back, or brought again, that are moves, and gives those with which that can be
 // done: each leads from where the one before has led to. "" is nowhere else.
-func (v view) home(wanted []*hunk, again bool) (to string, done []*hunk) {
+func (v view) moveBack(wanted []*hunk, again bool) (to string, done []*hunk) {
 	var moves []*hunk
 	for _, o := range v.t.ops {
 		for _, h := range o.hunks {
@@ -699,7 +699,7 @@ func (l *Log) list(
 	ctx context.Context, path string, name func(path string) string, so show.Options, pick func(*hunk) bool,
 ) []File {
 	var out []File
-	for _, p := range l.fresh(ctx, path) {
+	for _, p := range l.refresh(ctx, path) {
 		if f, ok := l.file(p, name, so, pick); ok {
 			out = append(out, f)
 		}
@@ -707,8 +707,8 @@ func (l *Log) list(
 	return out
 }
 
-// fresh gives the paths of which there may be something to show, after a look at those that are not open.
-func (l *Log) fresh(ctx context.Context, path string) []string {
+// refresh gives the paths of which there may be something to show, after a look at those that are not open.
+func (l *Log) refresh(ctx context.Context, path string) []string {
 	l.mu.Lock()
 	paths := slices.Sorted(maps.Keys(l.tracks))
 	l.mu.Unlock()
@@ -747,7 +747,7 @@ func (l *Log) file(path string, name func(path string) string, so show.Options, 
 	if len(f.Hunks) == 0 {
 		return f, false
 	}
-	without, _ := v.w.turn(func(e int) bool { return shown[e] }, false)
+	without, _ := v.w.flip(func(e int) bool { return shown[e] }, false)
 	so.Created, so.Deleted = f.Status == "added", f.Status == "deleted"
 	if f.Status == "renamed" {
 		f.Origin = v.origin()
@@ -814,9 +814,9 @@ func (l *Log) LastTaken() int {
 	turn, n := 0, 0
 	for _, t := range l.tracks {
 		v := l.view(t)
-		for _, h := range v.due(taking{again: true, pick: func(h *hunk) bool { return h.taken > n }}) {
-			if h.taken > n {
-				turn, n = h.op.turn, h.taken
+		for _, h := range v.due(revertRequest{redo: true, pick: func(h *hunk) bool { return h.revertedAt > n }}) {
+			if h.revertedAt > n {
+				turn, n = h.op.turn, h.revertedAt
 			}
 		}
 	}
@@ -824,7 +824,7 @@ func (l *Log) LastTaken() int {
 }
 
 // Accept marks hunks as kept: those of ids, or all of a path, or all. They stay in the list.
-func (l *Log) Accept(path string, ids []string) Judged {
+func (l *Log) Accept(path string, ids []string) JudgeResult {
 	out, keys := l.accept(path, ids)
 	if len(keys) > 0 {
 		l.keep(Decision{Accepted: keys})
@@ -832,7 +832,7 @@ func (l *Log) Accept(path string, ids []string) Judged {
 	return out
 }
 
-func (l *Log) accept(path string, ids []string) (out Judged, keys []string) {
+func (l *Log) accept(path string, ids []string) (out JudgeResult, keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range slices.Sorted(maps.Keys(l.tracks)) {
@@ -844,7 +844,7 @@ func (l *Log) accept(path string, ids []string) (out Judged, keys []string) {
 		for _, o := range v.t.ops {
 			for _, h := range o.hunks {
 				if (ids == nil || slices.Contains(ids, h.id)) && !h.accepted && v.stands(h) {
-					h.accepted, h.kept, h.conflict = true, true, false
+					h.accepted, h.acceptedByUser, h.conflict = true, true, false
 					out.Changed, keys = append(out.Changed, h.id), append(keys, h.key)
 				}
 			}
@@ -857,10 +857,10 @@ func (l *Log) accept(path string, ids []string) (out Judged, keys []string) {
 }
 
 // Reject takes hunks back: those of ids, or all of a path, or all, and then none that were accepted.
-func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
-	var out Judged
-	for _, p := range l.fresh(ctx, path) {
-		gone, stay, now, err := l.take(ctx, p, taking{label: "Reject agent changes", pick: func(h *hunk) bool {
+func (l *Log) Reject(ctx context.Context, path string, ids []string) JudgeResult {
+	var out JudgeResult
+	for _, p := range l.refresh(ctx, path) {
+		gone, stay, now, err := l.revertHunks(ctx, p, revertRequest{label: "Reject agent changes", pick: func(h *hunk) bool {
 			return ids == nil && !h.accepted || slices.Contains(ids, h.id)
 		}})
 		for _, h := range gone {
@@ -869,7 +869,7 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
 		var d Decision
 		l.mu.Lock()
 		for _, h := range stay {
-			h.conflict, h.accepted, h.kept = true, false, false
+			h.conflict, h.accepted, h.acceptedByUser = true, false, false
 			out.Conflicts, d.Conflict = append(out.Conflicts, h.id), append(d.Conflict, h.key)
 		}
 		l.mu.Unlock()
@@ -888,9 +888,9 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) Judged {
 
 // Undo takes the changes of a scope back, in one edit a file. What the user typed since stays; where it meets a change,
 // that change stays too and is reported.
-func (l *Log) Undo(ctx context.Context, s Scope) Undone {
-	out := l.turnAll(ctx, s, taking{label: "Undo agent changes"})
-	for path, n := range l.lostOf(s) {
+func (l *Log) Undo(ctx context.Context, s Scope) UndoResult {
+	out := l.revertAll(ctx, s, revertRequest{label: "Undo agent changes"})
+	for path, n := range l.countLost(s) {
 		why := fmt.Sprintf("the text before %d of the changes is not kept any more", n)
 		if was := out.Conflicts[path]; was != "" {
 			why = was + "; " + why
@@ -902,31 +902,31 @@ func (l *Log) Undo(ctx context.Context, s Scope) Undone {
 
 // Redo brings again what Undo or Reject took back of a scope, in one edit a file. Where somebody has changed the text
 // meanwhile that it would change, it stays away and is reported.
-func (l *Log) Redo(ctx context.Context, s Scope) Undone {
-	return l.turnAll(ctx, s, taking{label: "Redo agent changes", again: true})
+func (l *Log) Redo(ctx context.Context, s Scope) UndoResult {
+	return l.revertAll(ctx, s, revertRequest{label: "Redo agent changes", redo: true})
 }
 
-func (l *Log) turnAll(ctx context.Context, s Scope, k taking) Undone {
-	out := Undone{Conflicts: map[string]string{}}
+func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResult {
+	out := UndoResult{Conflicts: map[string]string{}}
 	k.pick = func(h *hunk) bool {
 		return s.All || s.Path != "" || s.Turn != nil && h.op.turn == *s.Turn || s.Call != "" && h.op.call == s.Call
 	}
 	stays := "stay"
-	if k.again {
+	if k.redo {
 		stays = "stay away"
 	}
 	// One file may be in the way of another that goes back to its path, and there is more at a path that has become free.
 	over := map[*track]bool{}
-	for range tries {
+	for range maxAttempts {
 		moved := false
-		for _, p := range l.fresh(ctx, s.Path) {
+		for _, p := range l.refresh(ctx, s.Path) {
 			l.mu.Lock()
 			t := l.tracks[p]
 			l.mu.Unlock()
 			if t == nil || over[t] {
 				continue
 			}
-			done, not, now, err := l.take(ctx, p, k)
+			done, not, now, err := l.revertHunks(ctx, p, k)
 			over[t] = err == nil
 			if delete(out.Conflicts, p); len(done) > 0 {
 				out.Changed = append(out.Changed, p)
@@ -952,27 +952,27 @@ func (l *Log) turnAll(ctx context.Context, s Scope, k taking) Undone {
 	return out
 }
 
-// tries is how often taking back begins anew because somebody types into just that.
-const tries = 5
+// maxAttempts is how often taking back begins anew because somebody types into just that.
+const maxAttempts = 5
 
-// taking says which hunks to take back, or, with again, to bring again.
-type taking struct {
-	label string
-	again bool
-	dry   bool // only planned: nothing is noted
-	pick  func(*hunk) bool
+// revertRequest says which hunks to take back, or, with again, to bring again.
+type revertRequest struct {
+	label  string
+	redo   bool
+	dryRun bool // only planned: nothing is noted
+	pick   func(*hunk) bool
 }
 
 // due says that a hunk is one of those.
-func (k taking) due(v view, h *hunk) bool {
-	if !k.pick(h) || v.stands(h) != !k.again {
+func (k revertRequest) due(v view, h *hunk) bool {
+	if !k.pick(h) || v.stands(h) != !k.redo {
 		return false
 	}
-	back := func(e int) bool { return v.facts[e].back }
-	return !k.again || h.taken > 0 && (len(h.edits) == 0 || slices.ContainsFunc(h.edits, back))
+	back := func(e int) bool { return v.statuses[e].reverted }
+	return !k.redo || h.revertedAt > 0 && (len(h.edits) == 0 || slices.ContainsFunc(h.edits, back))
 }
 
-func (v view) due(k taking) (out []*hunk) {
+func (v view) due(k revertRequest) (out []*hunk) {
 	for _, o := range v.t.ops {
 		for _, h := range o.hunks {
 			if k.due(v, h) {
@@ -983,9 +983,9 @@ func (v view) due(k taking) (out []*hunk) {
 	return out
 }
 
-// take takes hunks of a file back, or brings them again, as one edit, and says with which that was done and with which not, and where the
+// revertHunks takes hunks of a file back, or brings them again, as one edit, and says with which that was done and with which not, and where the
 // file is now.
-func (l *Log) take(ctx context.Context, path string, k taking) (done, not []*hunk, now string, err error) {
+func (l *Log) revertHunks(ctx context.Context, path string, k revertRequest) (done, not []*hunk, now string, err error) {
 	l.mu.Lock()
 	t := l.tracks[path]
 	if t == nil || len(l.view(t).due(k)) == 0 {
@@ -1004,7 +1004,7 @@ func (l *Log) take(ctx context.Context, path string, k taking) (done, not []*hun
 		return nil, nil, path, err
 	}
 	defer unlock()
-	var p plan
+	var p revertPlan
 	for n := 0; ; n++ {
 		if _, err := l.files.Read(ctx, path); err != nil && t.entry == filetime.File {
 			return nil, nil, path, err
@@ -1017,7 +1017,7 @@ func (l *Log) take(ctx context.Context, path string, k taking) (done, not []*hun
 		var met *filetime.Conflict
 		var refused *filetime.Error
 		switch {
-		case errors.As(err, &met) && n < tries:
+		case errors.As(err, &met) && n < maxAttempts:
 			continue // the next plan knows what was typed
 		case errors.As(err, &met):
 			p.in = nil
@@ -1027,14 +1027,14 @@ func (l *Log) take(ctx context.Context, path string, k taking) (done, not []*hun
 		case err != nil:
 			return nil, p.wanted, path, err
 		default:
-			l.took(t, landed, p, k.again)
+			l.applyReverted(t, landed, p, k.redo)
 		}
 		break
 	}
-	done, not, about := l.outcome(t, p, k.again)
+	done, not, about := l.outcome(t, p, k.redo)
 	if len(about) > 0 {
 		d := Decision{Path: t.path, Taken: about}
-		if k.again {
+		if k.redo {
 			d.Taken, d.Again = nil, about
 		}
 		l.keep(d)
@@ -1043,7 +1043,7 @@ func (l *Log) take(ctx context.Context, path string, k taking) (done, not []*hun
 }
 
 // outcome says what a plan came to, and which hunks it was about, whether they were to be seen or not.
-func (l *Log) outcome(t *track, p plan, again bool) (done, not []*hunk, about []string) {
+func (l *Log) outcome(t *track, p revertPlan, again bool) (done, not []*hunk, about []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.view(t)
@@ -1064,22 +1064,22 @@ func (l *Log) outcome(t *track, p plan, again bool) (done, not []*hunk, about []
 	for _, h := range slices.Concat(p.wanted, p.hidden) {
 		if slices.Contains(done, h) || in(h) {
 			about = append(about, h.key)
-			l.marked(h, again)
+			l.noteReverted(h, again)
 		}
 	}
 	return done, not, about
 }
 
-// marked notes that a hunk was taken back, or brought again.
-func (l *Log) marked(h *hunk, again bool) {
-	if h.taken = 0; !again {
-		l.taken++
-		h.taken = l.taken
+// noteReverted notes that a hunk was taken back, or brought again.
+func (l *Log) noteReverted(h *hunk, again bool) {
+	if h.revertedAt = 0; !again {
+		l.reverts++
+		h.revertedAt = l.reverts
 	}
 }
 
-// plan is how hunks of a file are to be taken back, or brought again.
-type plan struct {
+// revertPlan is how hunks of a file are to be taken back, or brought again.
+type revertPlan struct {
 	wanted []*hunk
 	hidden []*hunk // to be taken back with them, though nothing is to be seen of them
 	in     map[int]bool
@@ -1089,7 +1089,7 @@ type plan struct {
 }
 
 // plan makes the change for those hunks with which it can be done. The first plan says what is wanted.
-func (l *Log) plan(t *track, k taking, p *plan) {
+func (l *Log) plan(t *track, k revertRequest, p *revertPlan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.view(t)
@@ -1099,32 +1099,32 @@ func (l *Log) plan(t *track, k taking, p *plan) {
 		p.wanted = v.due(k)
 	}
 	p.hidden, p.change = nil, nil
-	if k.again {
-		p.in = v.free(p.wanted, v.w.meets)
+	if k.redo {
+		p.in = v.withoutConflicts(p.wanted, v.w.redoConflicts)
 	} else {
 		for _, o := range v.t.ops { // what is only hidden by a later call must not come to light
 			for _, h := range o.hunks {
-				if k.pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.facts[e].under }) {
+				if k.pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.statuses[e].overwritten }) {
 					p.hidden = append(p.hidden, h)
 				}
 			}
 		}
-		p.in = v.free(slices.Concat(p.wanted, p.hidden), v.w.clashes)
+		p.in = v.withoutConflicts(slices.Concat(p.wanted, p.hidden), v.w.revertConflicts)
 	}
-	set, after := v.w.turn(func(e int) bool { return p.in[e] }, k.again)
+	set, after := v.w.flip(func(e int) bool { return p.in[e] }, k.redo)
 	e := filetime.FileEdit{Path: t.path, Entry: t.entry, Base: v.w.text, Edits: set, Rev: v.now.Rev}
 	there := v.now.Exists || v.now.Open
 	c := &filetime.Change{Session: l.session, Call: "undo", Tool: "undo", Label: k.label, ForUser: true}
-	if k.again {
+	if k.redo {
 		c.Call, c.Tool = "redo", "redo"
 	}
 	for _, h := range p.wanted {
 		c.Turn = h.op.turn
-		if slices.ContainsFunc(h.edits, func(e int) bool { return !p.in[e] }) || v.stands(h) == k.again {
+		if slices.ContainsFunc(h.edits, func(e int) bool { return !p.in[e] }) || v.stands(h) == k.redo {
 			continue
 		}
 		made, deleted := h.op.created, h.op.deleted
-		if k.again {
+		if k.redo {
 			made, deleted = deleted, made
 		}
 		e.Delete = e.Delete || made && there && set.Apply(v.w.text).Len() == 0
@@ -1136,15 +1136,15 @@ func (l *Log) plan(t *track, k taking, p *plan) {
 		e.Edits = nil
 	}
 	if p.moves = nil; !e.Delete && !e.Create && p.stays == nil {
-		e.To, p.moves = v.home(p.wanted, k.again)
+		e.To, p.moves = v.moveBack(p.wanted, k.redo)
 	}
 	if len(e.Edits) == 0 && !e.Delete && !e.Create && e.To == "" { // what one call did another took back: only the books change
-		if k.dry {
+		if k.dryRun {
 			return
 		}
 		v.t.settled.pieces, v.t.latest = after, nil
 		for _, h := range p.moves { // there and back again
-			h.gone = !k.again
+			h.gone = !k.redo
 		}
 		return
 	}
@@ -1152,8 +1152,8 @@ func (l *Log) plan(t *track, k taking, p *plan) {
 	p.change = c
 }
 
-// free gives the edits of those hunks with which nothing is in the way. A hunk goes whole or not at all.
-func (v view) free(hunks []*hunk, clashes func(n int, in func(edit int) bool) []bool) map[int]bool {
+// withoutConflicts gives the edits of those hunks with which nothing is in the way. A hunk goes whole or not at all.
+func (v view) withoutConflicts(hunks []*hunk, clashes func(n int, in func(edit int) bool) []bool) map[int]bool {
 	in := map[int]bool{}
 	for _, h := range hunks {
 		for _, e := range h.edits {
@@ -1174,8 +1174,8 @@ func (v view) free(hunks []*hunk, clashes func(n int, in func(edit int) bool) []
 	return in
 }
 
-// took takes in that a change of ours has landed which takes edits back, or brings them again.
-func (l *Log) took(t *track, landed filetime.Landed, p plan, again bool) {
+// applyReverted takes in that a change of ours has landed which takes edits back, or brings them again.
+func (l *Log) applyReverted(t *track, landed filetime.Landed, p revertPlan, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range landed.Files {
@@ -1183,7 +1183,7 @@ func (l *Log) took(t *track, landed filetime.Landed, p plan, again bool) {
 			l.rename(f.Origin, f.Path)
 		}
 		if f.Path == t.path && f.Applied {
-			t.undos[f.Rev] = turned{p.in, again}
+			t.revertRecords[f.Rev] = revertRecord{p.in, again}
 		}
 	}
 	t.latest = nil

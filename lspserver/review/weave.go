@@ -9,49 +9,49 @@ import (
 	"tandem/filetime/text"
 )
 
-// others stands for everybody but this session's agent, as the one who put a piece in or took it away: a person at the
+// byOthers stands for everybody but this session's agent, as the one who put a piece in or took it away: a person at the
 // editor, a program that wrote the file, another session. An edit of the agent's has a number from 1 on; 0 is the text
 // that was there before the first of them.
-const others = -1
+const byOthers = -1
 
-// undone stands for the one who took a piece away because its edit was taken back.
-const undone = -2
+// byRevert stands for the one who took a piece away because its edit was taken back.
+const byRevert = -2
 
 // weave is a file's text with what was taken out of it still in its place, and for each piece who put it in and who took
 // it away. So an edit can be taken back whatever happened since, without ever touching what somebody else wrote.
 type weave struct {
-	rev    uint64
-	text   text.Text
-	pieces []piece
-	past   []moment
-	at     []int // which of past it is now: several where the text does not tell, the likeliest first
-	joined bool  // the next change was told in one with the latest
+	rev       uint64
+	text      text.Text
+	pieces    []piece
+	snapshots []snapshot
+	current   []int // which of past it is now: several where the text does not tell, the likeliest first
+	sameStep  bool  // the next change was told in one with the latest
 	// lost are the edits that a program's write took out; true where the model does not know. Never changed.
 	lost map[int]bool
 }
 
-// moment is what a weave was after a change, or before the first one; never changed.
-type moment struct {
+// snapshot is what a weave was after a change, or before the first one; never changed.
+type snapshot struct {
 	text   text.Text
 	pieces []piece
-	from   []int // the snapshot before, and those before that where an editor's undo leads there at once
+	prev   []int // the snapshot before, and those before that where an editor's undo leads there at once
 	run    int   // one number for those between which nothing of the agent's happened
 }
 
 // keep takes a snapshot of the present state.
 func (w *weave) keep() {
-	if len(w.past) == 0 {
-		w.past, w.at = []moment{{text: w.text, pieces: w.pieces}}, []int{0}
+	if len(w.snapshots) == 0 {
+		w.snapshots, w.current = []snapshot{{text: w.text, pieces: w.pieces}}, []int{0}
 		return
 	}
-	m := w.past[w.at[0]]
+	m := w.snapshots[w.current[0]]
 	switch {
 	case !m.text.Equal(w.text):
 		w.step(false)
 	case len(m.pieces) != len(w.pieces) || len(m.pieces) > 0 && &m.pieces[0] != &w.pieces[0]:
 		m.pieces = w.pieces
-		w.past = slices.Clone(w.past)
-		w.past[w.at[0]] = m
+		w.snapshots = slices.Clone(w.snapshots)
+		w.snapshots[w.current[0]] = m
 	}
 }
 
@@ -59,24 +59,24 @@ func (w *weave) keep() {
 // editors undo by itself.
 func (w *weave) step(alone bool) {
 	const most = 256
-	if len(w.past) == most {
+	if len(w.snapshots) == most {
 		w.forget(most / 4)
 	}
-	m := moment{w.text, w.pieces, w.at, 0}
-	if len(w.at) > 0 {
-		m.run = w.past[w.at[0]].run
-		if w.joined {
-			m.from = slices.Concat(w.at, w.past[w.at[0]].from)
+	m := snapshot{w.text, w.pieces, w.current, 0}
+	if len(w.current) > 0 {
+		m.run = w.snapshots[w.current[0]].run
+		if w.sameStep {
+			m.prev = slices.Concat(w.current, w.snapshots[w.current[0]].prev)
 		}
 	}
-	w.joined = false
+	w.sameStep = false
 	if alone {
-		for _, p := range w.past {
+		for _, p := range w.snapshots {
 			m.run = max(m.run, p.run+1)
 		}
 	}
-	w.past = append(slices.Clip(w.past), m)
-	w.at = []int{len(w.past) - 1}
+	w.snapshots = append(slices.Clip(w.snapshots), m)
+	w.current = []int{len(w.snapshots) - 1}
 }
 
 // forget drops the n oldest snapshots.
@@ -89,12 +89,12 @@ func (w *weave) forget(n int) {
 		}
 		return out
 	}
-	w.past, w.at = slices.Clone(w.past[n:]), later(w.at)
-	if w.at == nil { // it is one of them
-		w.past = nil
+	w.snapshots, w.current = slices.Clone(w.snapshots[n:]), later(w.current)
+	if w.current == nil { // it is one of them
+		w.snapshots = nil
 	}
-	for i := range w.past {
-		w.past[i].from = later(w.past[i].from)
+	for i := range w.snapshots {
+		w.snapshots[i].prev = later(w.snapshots[i].prev)
 	}
 }
 
@@ -103,9 +103,9 @@ func (w *weave) forget(n int) {
 // at once. It is false where nothing of that kind is remembered.
 func (w *weave) recall(t text.Text, far bool) bool {
 	var found []int
-	for i, m := range slices.Backward(w.past) {
-		leads := !slices.Contains(w.at, i) && slices.ContainsFunc(w.at, func(at int) bool {
-			return far || m.run == w.past[at].run || slices.Contains(m.from, at) || slices.Contains(w.past[at].from, i)
+	for i, m := range slices.Backward(w.snapshots) {
+		leads := !slices.Contains(w.current, i) && slices.ContainsFunc(w.current, func(at int) bool {
+			return far || m.run == w.snapshots[at].run || slices.Contains(m.prev, at) || slices.Contains(w.snapshots[at].prev, i)
 		})
 		if leads && m.text.Equal(t) {
 			found = append(found, i)
@@ -115,35 +115,35 @@ func (w *weave) recall(t text.Text, far bool) bool {
 		return false
 	}
 	if far {
-		w.past = slices.Clone(w.past)
+		w.snapshots = slices.Clone(w.snapshots)
 		for _, i := range found {
-			w.past[i].from = slices.Concat(w.past[i].from, w.at)
+			w.snapshots[i].prev = slices.Concat(w.snapshots[i].prev, w.current)
 		}
 	}
-	w.text, w.pieces, w.at = w.past[found[0]].text, w.past[found[0]].pieces, found
+	w.text, w.pieces, w.current = w.snapshots[found[0]].text, w.snapshots[found[0]].pieces, found
 	return true
 }
 
 // piece is a run of text with one past.
 type piece struct {
-	n    int    // bytes
-	by   int    // who put it in
-	dead int    // who took it away, 0 while it is there
-	was  []int  // the edits that had taken it away before somebody brought it back, the last one last; never changed
-	text string // of a dead piece
+	size           int    // bytes
+	insertedBy     int    // who put it in
+	deletedBy      int    // who took it away, 0 while it is there
+	formerDeleters []int  // the edits that had taken it away before somebody brought it back, the last one last; never changed
+	text           string // of a dead piece
 }
 
-// back notes that what an edit had taken away is there again.
-func (p *piece) back(edit int) {
+// undelete notes that what an edit had taken away is there again.
+func (p *piece) undelete(edit int) {
 	const most = 8
-	p.was = append(slices.Clone(p.was[max(0, len(p.was)-most):]), edit)
+	p.formerDeleters = append(slices.Clone(p.formerDeleters[max(0, len(p.formerDeleters)-most):]), edit)
 }
 
-// again makes the last of in the one who has taken the piece away once more; false where none of them ever had.
-func (p *piece) again(in func(edit int) bool) bool {
-	for i, e := range slices.Backward(p.was) {
+// redelete makes the last of in the one who has taken the piece away once more; false where none of them ever had.
+func (p *piece) redelete(in func(edit int) bool) bool {
+	for i, e := range slices.Backward(p.formerDeleters) {
 		if in(e) {
-			p.dead, p.was = e, p.was[:i:i]
+			p.deletedBy, p.formerDeleters = e, p.formerDeleters[:i:i]
 			return true
 		}
 	}
@@ -153,13 +153,13 @@ func (p *piece) again(in func(edit int) bool) bool {
 func newWeave(t text.Text, rev uint64) *weave {
 	w := &weave{rev: rev, text: t}
 	if t.Len() > 0 {
-		w.pieces = []piece{{n: t.Len()}}
+		w.pieces = []piece{{size: t.Len()}}
 	}
 	return w
 }
 
 func (w *weave) clone() *weave {
-	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), past: w.past, at: w.at, lost: w.lost}
+	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), snapshots: w.snapshots, current: w.current, lost: w.lost}
 }
 
 // land takes in an edit of the agent's; number gives each part of the set its number.
@@ -170,13 +170,13 @@ func (w *weave) land(set text.Set, number func(i int) int) {
 // change takes in what somebody else did. Text that comes back where it was taken away is the old text again: an editor's
 // undo and redo look like typing, and an editor may tell them in one edit with what was typed beside them.
 func (w *weave) change(set text.Set) {
-	set = w.slid(text.Trim(w.text, text.Minimize(w.text, w.widened(set))))
-	w.splice(set, func(i int, gap []piece) (int, []int) { return others, comeback(gap, set[i].New) })
+	set = w.slideToRestore(text.Trim(w.text, text.Minimize(w.text, w.widenToLines(set))))
+	w.splice(set, func(i int, gap []piece) (int, []int) { return byOthers, findRestored(gap, set[i].New) })
 }
 
-// widened makes what replaces a part of lines replace the whole of them: then what came back in them is found as lines and
+// widenToLines makes what replaces a part of lines replace the whole of them: then what came back in them is found as lines and
 // words, wherever the editor has cut it.
-func (w *weave) widened(set text.Set) text.Set {
+func (w *weave) widenToLines(set text.Set) text.Set {
 	out := slices.Clone(set)
 	for i, e := range set {
 		if e.Start == e.End || e.New == "" {
@@ -211,20 +211,20 @@ func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, ba
 	k, off := 0, 0
 	for i, e := range set {
 		for off < e.Start {
-			if in[k].dead == 0 {
-				off += in[k].n
+			if in[k].deletedBy == 0 {
+				off += in[k].size
 			}
 			out = append(out, in[k])
 			k++
 		}
 		from := len(out)
 		alive := []bool{}
-		for k < len(in) && (in[k].dead != 0 || off < e.End) {
+		for k < len(in) && (in[k].deletedBy != 0 || off < e.End) {
 			p := in[k]
-			alive = append(alive, p.dead == 0)
-			if p.dead == 0 {
-				p.text = w.text.Slice(off, off+p.n)
-				off += p.n
+			alive = append(alive, p.deletedBy == 0)
+			if p.deletedBy == 0 {
+				p.text = w.text.Slice(off, off+p.size)
+				off += p.size
 			}
 			out = append(out, p)
 			k++
@@ -236,12 +236,12 @@ func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, ba
 			}
 		}
 		who, back := judge(i, gap)
-		if who == others && back == nil {
+		if who == byOthers && back == nil {
 			if j, parts := part(gap, e.New); parts != nil {
 				out = slices.Replace(out, from+j, from+j+1, parts...)
 				gap = slices.Replace(gap, j, j+1, parts...)
 				alive = slices.Insert(alive, j, make([]bool, len(parts)-1)...)
-				back = comeback(gap, e.New)
+				back = findRestored(gap, e.New)
 			}
 		}
 		after := 0 // where new text goes: behind what it replaces
@@ -249,20 +249,20 @@ func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, ba
 			p := &out[from+j]
 			switch {
 			case slices.Contains(back, j):
-				redone[p.by] = true
-				if p.dead > 0 {
-					p.back(p.dead)
+				redone[p.insertedBy] = true
+				if p.deletedBy > 0 {
+					p.undelete(p.deletedBy)
 				}
-				p.dead, p.text = 0, ""
+				p.deletedBy, p.text = 0, ""
 			case alive[j]:
 				after = j + 1
-				if p.dead = who; who == others && len(p.was) > 0 {
+				if p.deletedBy = who; who == byOthers && len(p.formerDeleters) > 0 {
 					doubtful = append(doubtful, from+j)
 				}
 			}
 		}
 		if e.New != "" && len(back) == 0 {
-			out = slices.Insert(out, from+after, piece{n: len(e.New), by: who})
+			out = slices.Insert(out, from+after, piece{size: len(e.New), insertedBy: who})
 			for d, at := range doubtful {
 				if at >= from+after {
 					doubtful[d]++
@@ -273,9 +273,9 @@ func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, ba
 	out = append(out, in[k:]...)
 	for _, at := range doubtful {
 		p := &out[at]
-		p.again(func(e int) bool { return redone[e] })
+		p.redelete(func(e int) bool { return redone[e] })
 	}
-	w.pieces, w.text = tidy(out), set.Apply(w.text)
+	w.pieces, w.text = compact(out), set.Apply(w.text)
 }
 
 // cut splits living pieces where edits begin and end.
@@ -287,32 +287,32 @@ func (w *weave) cut(set text.Set) []piece {
 	out := make([]piece, 0, len(w.pieces)+len(at))
 	off := 0
 	for _, p := range w.pieces {
-		if p.dead == 0 {
-			for len(at) > 0 && at[0] < off+p.n {
+		if p.deletedBy == 0 {
+			for len(at) > 0 && at[0] < off+p.size {
 				if at[0] > off {
 					head := p
-					head.n = at[0] - off
+					head.size = at[0] - off
 					out = append(out, head)
-					p.n -= head.n
+					p.size -= head.size
 					off = at[0]
 				}
 				at = at[1:]
 			}
-			off += p.n
+			off += p.size
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-// tidy joins pieces with one past and drops what nobody will ask for again: what others took away in a place where nothing
+// compact joins pieces with one past and drops what nobody will ask for again: what others took away in a place where nothing
 // of the agent's is gone.
-func tidy(in []piece) []piece {
+func compact(in []piece) []piece {
 	out := in[:0]
 	for i := 0; i < len(in); {
 		j, keep := i, false
-		for ; j < len(in) && in[j].dead != 0; j++ {
-			keep = keep || in[j].by > 0 || in[j].dead > 0 || len(in[j].was) > 0
+		for ; j < len(in) && in[j].deletedBy != 0; j++ {
+			keep = keep || in[j].insertedBy > 0 || in[j].deletedBy > 0 || len(in[j].formerDeleters) > 0
 		}
 		if keep {
 			out = append(out, in[i:j]...)
@@ -322,9 +322,9 @@ func tidy(in []piece) []piece {
 		}
 		p, n := in[j], len(out)-1
 		switch {
-		case p.n == 0:
-		case n >= 0 && out[n].dead == 0 && out[n].by == p.by && slices.Equal(out[n].was, p.was):
-			out[n].n += p.n
+		case p.size == 0:
+		case n >= 0 && out[n].deletedBy == 0 && out[n].insertedBy == p.insertedBy && slices.Equal(out[n].formerDeleters, p.formerDeleters):
+			out[n].size += p.size
 		default:
 			out = append(out, p)
 		}
@@ -333,8 +333,8 @@ func tidy(in []piece) []piece {
 	return out
 }
 
-// comeback finds dead pieces, in their order, that together say s; nil where there are none.
-func comeback(gap []piece, s string) []int {
+// findRestored finds dead pieces, in their order, that together say s; nil where there are none.
+func findRestored(gap []piece, s string) []int {
 	if s == "" {
 		return nil
 	}
@@ -370,13 +370,13 @@ func part(gap []piece, s string) (int, []piece) {
 	}
 	for j, p := range gap {
 		at := strings.Index(p.text, s)
-		if at < 0 || p.by <= 0 || p.dead != others {
+		if at < 0 || p.insertedBy <= 0 || p.deletedBy != byOthers {
 			continue
 		}
 		var out []piece
 		for _, t := range []string{p.text[:at], s, p.text[at+len(s):]} {
 			if t != "" {
-				p.n, p.text = len(t), t
+				p.size, p.text = len(t), t
 				out = append(out, p)
 			}
 		}
@@ -385,16 +385,16 @@ func part(gap []piece, s string) (int, []piece) {
 	return 0, nil
 }
 
-// slid moves insertions that may as well stand elsewhere in a run of equal text to where they bring dead text back.
-func (w *weave) slid(set text.Set) text.Set {
+// slideToRestore moves insertions that may as well stand elsewhere in a run of equal text to where they bring dead text back.
+func (w *weave) slideToRestore(set text.Set) text.Set {
 	const most = 4096
-	if !slices.ContainsFunc(w.pieces, func(p piece) bool { return p.dead != 0 }) {
+	if !slices.ContainsFunc(w.pieces, func(p piece) bool { return p.deletedBy != 0 }) {
 		return set
 	}
 	gaps := w.gaps()
 	out := slices.Clone(set)
 	for i, e := range set {
-		if e.Start != e.End || comeback(w.gap(e.Start), e.New) != nil {
+		if e.Start != e.End || findRestored(w.gap(e.Start), e.New) != nil {
 			continue
 		}
 		low, high := 0, w.text.Len()
@@ -431,7 +431,7 @@ func (w *weave) slide(e text.Edit, limit, step int, gaps map[int]bool) (text.Edi
 		if !gaps[at] {
 			continue
 		}
-		if moved := (text.Edit{Start: at, End: at, New: e.New[turn:] + e.New[:turn]}); comeback(w.gap(at), moved.New) != nil {
+		if moved := (text.Edit{Start: at, End: at, New: e.New[turn:] + e.New[:turn]}); findRestored(w.gap(at), moved.New) != nil {
 			return moved, true
 		}
 	}
@@ -443,8 +443,8 @@ func (w *weave) gaps() map[int]bool {
 	out := map[int]bool{}
 	off := 0
 	for _, p := range w.pieces {
-		if p.dead == 0 {
-			off += p.n
+		if p.deletedBy == 0 {
+			off += p.size
 		} else {
 			out[off] = true
 		}
@@ -458,8 +458,8 @@ func (w *weave) gap(at int) []piece {
 	off := 0
 	for _, p := range w.pieces {
 		switch {
-		case p.dead == 0:
-			off += p.n
+		case p.deletedBy == 0:
+			off += p.size
 		case off == at:
 			out = append(out, p)
 		}
@@ -470,9 +470,9 @@ func (w *weave) gap(at int) []piece {
 	return out
 }
 
-// turn gives what takes the edits of in back, over the present text, and the pieces after that; again puts in once more
+// flip gives what takes the edits of in back, over the present text, and the pieces after that; again puts in once more
 // those that somebody had taken back. What others wrote stays.
-func (w *weave) turn(in func(edit int) bool, again bool) (text.Set, []piece) {
+func (w *weave) flip(in func(edit int) bool, again bool) (text.Set, []piece) {
 	out := make([]piece, 0, len(w.pieces))
 	var set text.Set
 	off, joined := 0, false
@@ -488,44 +488,44 @@ func (w *weave) turn(in func(edit int) bool, again bool) (text.Set, []piece) {
 	for _, p := range w.pieces {
 		var want bool
 		switch {
-		case again && p.dead == 0:
-			want = !slices.ContainsFunc(p.was, in)
+		case again && p.deletedBy == 0:
+			want = !slices.ContainsFunc(p.formerDeleters, in)
 		case again:
-			if want = p.dead == undone && p.by > 0 && in(p.by); want && p.again(in) {
+			if want = p.deletedBy == byRevert && p.insertedBy > 0 && in(p.insertedBy); want && p.redelete(in) {
 				want = false
 			}
-		case p.dead == 0:
-			want = p.by <= 0 || !in(p.by)
+		case p.deletedBy == 0:
+			want = p.insertedBy <= 0 || !in(p.insertedBy)
 		default:
-			if p.dead > 0 && in(p.dead) {
-				want = p.by <= 0 || !in(p.by)
+			if p.deletedBy > 0 && in(p.deletedBy) {
+				want = p.insertedBy <= 0 || !in(p.insertedBy)
 				if !want {
-					p.back(p.dead)
-					p.dead = undone
+					p.undelete(p.deletedBy)
+					p.deletedBy = byRevert
 				}
 			}
 		}
 		switch {
-		case want && p.dead == 0:
-			off += p.n
+		case want && p.deletedBy == 0:
+			off += p.size
 			joined = false
 		case want:
 			do(0, p.text)
-			if p.dead > 0 {
-				p.back(p.dead)
+			if p.deletedBy > 0 {
+				p.undelete(p.deletedBy)
 			}
-			p.dead, p.text = 0, ""
-		case p.dead == 0:
-			p.text = w.text.Slice(off, off+p.n)
-			do(p.n, "")
-			off += p.n
-			if p.dead = undone; again {
-				p.again(in)
+			p.deletedBy, p.text = 0, ""
+		case p.deletedBy == 0:
+			p.text = w.text.Slice(off, off+p.size)
+			do(p.size, "")
+			off += p.size
+			if p.deletedBy = byRevert; again {
+				p.redelete(in)
 			}
 		}
 		out = append(out, p)
 	}
-	return set, tidy(out)
+	return set, compact(out)
 }
 
 // near lists the edits of the agent's whose text, there or not, a set comes in touch with.
@@ -534,14 +534,14 @@ func (w *weave) near(set text.Set) map[int]bool {
 	off, i := 0, 0
 	for _, p := range w.pieces {
 		end := off
-		if p.dead == 0 {
-			end += p.n
+		if p.deletedBy == 0 {
+			end += p.size
 		}
 		for i < len(set) && set[i].End < off {
 			i++
 		}
 		if i < len(set) && set[i].Start <= end {
-			for _, edit := range append([]int{p.by, p.dead}, p.was...) {
+			for _, edit := range append([]int{p.insertedBy, p.deletedBy}, p.formerDeleters...) {
 				if edit > 0 {
 					out[edit] = true
 				}
@@ -552,59 +552,59 @@ func (w *weave) near(set text.Set) map[int]bool {
 	return out
 }
 
-// fact is how an edit of the agent's stands in the present text.
-type fact struct {
-	live  bool // some of what it put in is there
-	gone  bool // some of what it put in was taken away by others, or some of what it took away was brought back
-	tomb  bool // some of what it took away is not there
-	under bool // some of what it put in was taken away by an edit that stands
-	back  bool // some of what it put in was taken back, or some of what it took away is there again
-	start int  // where it stands: the range of what it put in, or the place where it took something away
-	end   int
-	known bool // start and end are set
-	trace bool // there is a piece that it put in or took away; there is none once an editor has undone it
+// editStatus is how an edit of the agent's stands in the present text.
+type editStatus struct {
+	live        bool // some of what it put in is there
+	gone        bool // some of what it put in was taken away by others, or some of what it took away was brought back
+	tomb        bool // some of what it took away is not there
+	overwritten bool // some of what it put in was taken away by an edit that stands
+	reverted    bool // some of what it put in was taken back, or some of what it took away is there again
+	start       int  // where it stands: the range of what it put in, or the place where it took something away
+	end         int
+	placed      bool // start and end are set
+	trace       bool // there is a piece that it put in or took away; there is none once an editor has undone it
 }
 
-// facts gives those of edits 1 to n at their numbers.
-func (w *weave) facts(n int) []fact {
-	out := make([]fact, n+1)
+// statuses gives those of edits 1 to n at their numbers.
+func (w *weave) statuses(n int) []editStatus {
+	out := make([]editStatus, n+1)
 	off := 0
-	place := func(edit, start, end int) *fact {
+	place := func(edit, start, end int) *editStatus {
 		f := &out[edit]
-		if !f.known {
-			f.start, f.known = start, true
+		if !f.placed {
+			f.start, f.placed = start, true
 		}
 		f.end = end
 		return f
 	}
 	for _, p := range w.pieces {
 		switch {
-		case p.dead == 0:
-			if p.by > 0 {
-				place(p.by, off, off+p.n).live = true
+		case p.deletedBy == 0:
+			if p.insertedBy > 0 {
+				place(p.insertedBy, off, off+p.size).live = true
 			}
-			off += p.n
-		case p.dead > 0:
-			place(p.dead, off, off).tomb = true
-			if p.by > 0 {
-				out[p.by].under = true
+			off += p.size
+		case p.deletedBy > 0:
+			place(p.deletedBy, off, off).tomb = true
+			if p.insertedBy > 0 {
+				out[p.insertedBy].overwritten = true
 			}
 		}
-		for _, e := range append([]int{p.by, p.dead}, p.was...) {
+		for _, e := range append([]int{p.insertedBy, p.deletedBy}, p.formerDeleters...) {
 			if e > 0 {
 				out[e].trace = true
 			}
 		}
-		if p.by > 0 && p.dead < 0 {
-			out[p.by].gone = true
-			out[p.by].back = out[p.by].back || p.dead == undone
+		if p.insertedBy > 0 && p.deletedBy < 0 {
+			out[p.insertedBy].gone = true
+			out[p.insertedBy].reverted = out[p.insertedBy].reverted || p.deletedBy == byRevert
 		}
-		if p.dead == 0 && len(p.was) > 0 {
-			out[p.was[len(p.was)-1]].gone = true
+		if p.deletedBy == 0 && len(p.formerDeleters) > 0 {
+			out[p.formerDeleters[len(p.formerDeleters)-1]].gone = true
 		}
-		if p.dead == 0 || p.dead == undone {
-			for _, e := range p.was {
-				out[e].back = true
+		if p.deletedBy == 0 || p.deletedBy == byRevert {
+			for _, e := range p.formerDeleters {
+				out[e].reverted = true
 			}
 		}
 	}
@@ -612,11 +612,11 @@ func (w *weave) facts(n int) []fact {
 }
 
 // stands says that something of the edit is still there.
-func (f fact) stands() bool { return f.live || f.tomb }
+func (f editStatus) stands() bool { return f.live || f.tomb }
 
-// clashes says for edits 1 to n, those of in, which cannot be taken back because somebody else, or a later edit that
+// revertConflicts says for edits 1 to n, those of in, which cannot be taken back because somebody else, or a later edit that
 // stays, has written into what they put in or around what they took out.
-func (w *weave) clashes(n int, in func(edit int) bool) []bool {
+func (w *weave) revertConflicts(n int, in func(edit int) bool) []bool {
 	bad := make([]bool, n+1)
 	first, last := make([]int, n+1), make([]int, n+1)
 	put, tomb, killed := make([]bool, n+1), make([]bool, n+1), make([]bool, n+1)
@@ -624,29 +624,31 @@ func (w *weave) clashes(n int, in func(edit int) bool) []bool {
 	off := 0
 	for i, p := range w.pieces {
 		starts[i] = off
-		if e := p.by; e > 0 && in(e) {
+		if e := p.insertedBy; e > 0 && in(e) {
 			put[e] = true
 			switch {
-			case p.dead == 0:
+			case p.deletedBy == 0:
 				if first[e] == 0 {
 					first[e] = i + 1
 				}
 				last[e] = i + 1
-			case p.dead < 0:
+			case p.deletedBy < 0:
 				killed[e] = true
-			case !in(p.dead):
+			case !in(p.deletedBy):
 				bad[e] = true
 			}
 		}
-		if p.dead > 0 {
-			tomb[p.dead] = true
+		if p.deletedBy > 0 {
+			tomb[p.deletedBy] = true
 		}
-		if p.dead == 0 {
-			off += p.n
+		if p.deletedBy == 0 {
+			off += p.size
 		}
 	}
 	starts[len(w.pieces)] = off
-	foreign := func(i int) bool { return w.pieces[i].dead == 0 && (w.pieces[i].by <= 0 || !in(w.pieces[i].by)) }
+	foreign := func(i int) bool {
+		return w.pieces[i].deletedBy == 0 && (w.pieces[i].insertedBy <= 0 || !in(w.pieces[i].insertedBy))
+	}
 	for e := 1; e <= n; e++ {
 		if !in(e) {
 			continue
@@ -656,38 +658,38 @@ func (w *weave) clashes(n int, in func(edit int) bool) []bool {
 			for i := first[e]; i < last[e]-1; i++ {
 				bad[e] = bad[e] || foreign(i)
 			}
-			bad[e] = bad[e] || w.grown(first[e]-1, -1, starts) || w.grown(last[e]-1, 1, starts)
+			bad[e] = bad[e] || w.extendsWord(first[e]-1, -1, starts) || w.extendsWord(last[e]-1, 1, starts)
 		}
 	}
 	for i, p := range w.pieces {
 		switch {
-		case p.dead < 0 && p.by > 0 && in(p.by) && !bad[p.by]:
-			l, r := w.living(i, -1), w.living(i, 1)
-			bad[p.by] = l >= 0 && w.pieces[l].by == others || r >= 0 && w.pieces[r].by == others
-		case p.dead > 0 && in(p.dead) && !put[p.dead] && !bad[p.dead]:
-			bad[p.dead] = w.uprooted(i) || w.rewritten(i, -1, starts) || w.rewritten(i, 1, starts)
+		case p.deletedBy < 0 && p.insertedBy > 0 && in(p.insertedBy) && !bad[p.insertedBy]:
+			l, r := w.nearestLive(i, -1), w.nearestLive(i, 1)
+			bad[p.insertedBy] = l >= 0 && w.pieces[l].insertedBy == byOthers || r >= 0 && w.pieces[r].insertedBy == byOthers
+		case p.deletedBy > 0 && in(p.deletedBy) && !put[p.deletedBy] && !bad[p.deletedBy]:
+			bad[p.deletedBy] = w.contextDeleted(i) || w.retyped(i, -1, starts) || w.retyped(i, 1, starts)
 		}
 	}
 	return bad
 }
 
-// meets says for edits 1 to n, those of in, which cannot be brought again because somebody has written into what they took
+// redoConflicts says for edits 1 to n, those of in, which cannot be brought again because somebody has written into what they took
 // away, or taken it away himself, or has changed what they stood between.
-func (w *weave) meets(n int, in func(edit int) bool) []bool {
+func (w *weave) redoConflicts(n int, in func(edit int) bool) []bool {
 	bad := make([]bool, n+1)
 	first, last := make([]int, n+1), make([]int, n+1) // pieces, from 1 on
 	starts := make([]int, len(w.pieces)+1)
 	off := 0
 	about := func(p piece) []int {
-		if p.dead == undone && p.by > 0 {
-			return append([]int{p.by}, p.was...)
+		if p.deletedBy == byRevert && p.insertedBy > 0 {
+			return append([]int{p.insertedBy}, p.formerDeleters...)
 		}
-		return p.was
+		return p.formerDeleters
 	}
 	for i, p := range w.pieces {
 		starts[i] = off
-		if p.dead == 0 {
-			off += p.n
+		if p.deletedBy == 0 {
+			off += p.size
 		}
 		for _, e := range about(p) {
 			if !in(e) {
@@ -697,7 +699,7 @@ func (w *weave) meets(n int, in func(edit int) bool) []bool {
 				first[e] = i + 1
 			}
 			last[e] = i + 1
-			bad[e] = bad[e] || p.dead == others || p.dead > 0 && !in(p.dead)
+			bad[e] = bad[e] || p.deletedBy == byOthers || p.deletedBy > 0 && !in(p.deletedBy)
 		}
 	}
 	starts[len(w.pieces)] = off
@@ -708,30 +710,30 @@ func (w *weave) meets(n int, in func(edit int) bool) []bool {
 		for i := first[e] - 1; i < last[e]; i++ {
 			p := w.pieces[i]
 			switch {
-			case p.dead == 0:
-				bad[e] = bad[e] || !slices.ContainsFunc(p.was, in)
-			case p.dead == undone && p.by == e:
-				bad[e] = bad[e] || w.uprooted(i) || w.rewritten(i, -1, starts) || w.rewritten(i, 1, starts)
+			case p.deletedBy == 0:
+				bad[e] = bad[e] || !slices.ContainsFunc(p.formerDeleters, in)
+			case p.deletedBy == byRevert && p.insertedBy == e:
+				bad[e] = bad[e] || w.contextDeleted(i) || w.retyped(i, -1, starts) || w.retyped(i, 1, starts)
 			}
 		}
 	}
 	return bad
 }
 
-// living gives the nearest living piece in a direction, -1 where there is none.
-func (w *weave) living(i, step int) int {
+// nearestLive gives the nearest living piece in a direction, -1 where there is none.
+func (w *weave) nearestLive(i, step int) int {
 	for i += step; i >= 0 && i < len(w.pieces); i += step {
-		if w.pieces[i].dead == 0 {
+		if w.pieces[i].deletedBy == 0 {
 			return i
 		}
 	}
 	return -1
 }
 
-// grown says that others have made a word longer that ends, or begins, with piece i.
-func (w *weave) grown(i, step int, starts []int) bool {
-	j := w.living(i, step)
-	if j < 0 || w.pieces[j].by != others {
+// extendsWord says that others have made a word longer that ends, or begins, with piece i.
+func (w *weave) extendsWord(i, step int, starts []int) bool {
+	j := w.nearestLive(i, step)
+	if j < 0 || w.pieces[j].insertedBy != byOthers {
 		return false
 	}
 	at := starts[i]
@@ -747,12 +749,12 @@ func wordRune(r rune) bool {
 	return r != utf8.RuneError && (r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// uprooted says that others took away what stood on both sides of the dead piece i.
-func (w *weave) uprooted(i int) bool {
+// contextDeleted says that others took away what stood on both sides of the dead piece i.
+func (w *weave) contextDeleted(i int) bool {
 	beside := func(step int) bool {
 		for j := i + step; j >= 0 && j < len(w.pieces); j += step {
-			if w.pieces[j].dead != w.pieces[i].dead {
-				return w.pieces[j].dead < 0
+			if w.pieces[j].deletedBy != w.pieces[i].deletedBy {
+				return w.pieces[j].deletedBy < 0
 			}
 		}
 		return false
@@ -760,15 +762,15 @@ func (w *weave) uprooted(i int) bool {
 	return beside(-1) && beside(1)
 }
 
-// rewritten says that others have written words of the dead piece i anew, right beside it. Where the piece begins or ends
+// retyped says that others have written words of the dead piece i anew, right beside it. Where the piece begins or ends
 // with a word, that may be a part of theirs: the rest of it may have been gone before the piece was taken away.
-func (w *weave) rewritten(i, step int, starts []int) bool {
-	j := w.living(i, step)
-	if j < 0 || w.pieces[j].by != others {
+func (w *weave) retyped(i, step int, starts []int) bool {
+	j := w.nearestLive(i, step)
+	if j < 0 || w.pieces[j].insertedBy != byOthers {
 		return false
 	}
 	words := func(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return !wordRune(r) }) }
-	gone, there := w.pieces[i].text, words(w.text.Slice(starts[j], starts[j]+w.pieces[j].n))
+	gone, there := w.pieces[i].text, words(w.text.Slice(starts[j], starts[j]+w.pieces[j].size))
 	old := words(gone)
 	for k, o := range old {
 		tail, head := k == 0 && strings.HasPrefix(gone, o), k == len(old)-1 && strings.HasSuffix(gone, o)

@@ -166,7 +166,7 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 	case !f.disk.exists:
 		r, err = tx.disk.Create(f.path, after, e.Mode)
 	default:
-		tx.disk.Lately(w.lately(f))
+		tx.disk.SetRecentVersions(w.lately(f))
 		if r, err = tx.disk.Replace(f.path, before, after); err == nil {
 			w.leaveWake(f, r.Versions)
 		}

@@ -81,7 +81,7 @@ func (w *Workspace) restore(f *file, d onDisk) onDisk {
 		return d
 	}
 	c := w.disk.Change(disk.Intent{Tool: "restore"})
-	c.Lately(lately)
+	c.SetRecentVersions(lately)
 	r, err := c.Replace(f.path, saved, merged)
 	if err != nil {
 		c.End(disk.NotLanded)

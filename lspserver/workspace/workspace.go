@@ -469,7 +469,7 @@ func (w *Workspace) diskOptions(system disk.FS) disk.Options {
 	o := disk.Options{
 		FS: system, Journal: w.o.Journal, Merge: w.merge, Nearest: nearest, Now: w.o.Now, Log: w.o.Log,
 		// In a goroutine, since it may be called from within a change of the same file.
-		Late:  func(l disk.Late) { go w.safely(func() { w.Changed(l.Path, true) }) },
+		Late:  func(l disk.LateWrite) { go w.safely(func() { w.Changed(l.Path, true) }) },
 		Go:    func(f func()) { go w.safely(f) },
 		After: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, func() { w.safely(f) }).Stop },
 	}

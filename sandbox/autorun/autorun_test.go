@@ -139,7 +139,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	must(t, os.Remove(app+"/.envrc"))
-	if _, err := g.Quarantine.Restore(all[slices.IndexFunc(all, func(x Taken) bool { return x.Path == ".envrc" })].ID); err != nil {
+	if _, err := g.Quarantine.Restore(all[slices.IndexFunc(all, func(x Quarantined) bool { return x.Path == ".envrc" })].ID); err != nil {
 		t.Error(err)
 	}
 	if to, _ := os.Readlink(app + "/.envrc"); to != "elsewhere" {
@@ -154,9 +154,9 @@ func TestRestore(t *testing.T) {
 func TestCut(t *testing.T) {
 	g, app := guard(t)
 	must(t, os.MkdirAll(app+"/a/b/c", 0o755), os.WriteFile(app+"/a/b/c/.envrc", nil, 0o644))
-	g.Most = 3
+	g.MaxEntries = 3
 	g.Begin("c", "")
-	g.looker, g.Most = nil, 0
+	g.looker, g.MaxEntries = nil, 0
 	must(t, os.WriteFile(app+"/.envrc", nil, 0o644))
 	said := strings.Join(g.End("c", ""), "\n")
 	for _, want := range []string{"made .envrc. That was moved", "a/b/c/.envrc, which was left", "were not searched"} {

@@ -23,16 +23,16 @@ type Guard struct {
 	// Wrote says that a person or another tool has written a file as it is now, since a time. nil says so of none.
 	Wrote func(path, content string, since time.Time) bool
 	Now   func() time.Time // may be nil where Wrote is
-	// Most is how many entries are looked at, 0 for MaxEntries.
-	Most int
+	// MaxEntries is how many entries are looked at, 0 for MaxEntries.
+	MaxEntries int
 
-	mu      sync.Mutex
-	looker  *Looker
-	running []string        // who, as in Begin
-	begun   time.Time       // of the first that runs
-	before  *Listing        // what is there by right
-	first   map[string]bool // the repositories of the first look
-	cutSaid bool            // since the first that runs
+	mu          sync.Mutex
+	looker      *Looker
+	running     []string        // who, as in Begin
+	begun       time.Time       // of the first that runs
+	before      *Listing        // what is there by right
+	first       map[string]bool // the repositories of the first look
+	cutReported bool            // since the first that runs
 }
 
 // Begin is called before a command or a server is started, and each Begin has its End with the same who: a noun for the middle of a
@@ -48,7 +48,7 @@ func (g *Guard) Begin(call, who string) (said []string) {
 		g.running = append(g.running, who)
 		return said
 	}
-	g.running, g.cutSaid = append(g.running, who), false
+	g.running, g.cutReported = append(g.running, who), false
 	if g.Wrote != nil {
 		g.begun = g.Now()
 	}
@@ -98,8 +98,8 @@ func (g *Guard) End(call, who string) (said []string) {
 	return said
 }
 
-// culprit is who may have planted what a sweep finds, for the beginning of a sentence: the one that runs, or one of several.
-func (g *Guard) culprit() string {
+// attribution is who may have planted what a sweep finds, for the beginning of a sentence: the one that runs, or one of several.
+func (g *Guard) attribution() string {
 	all := slices.Compact(slices.Sorted(slices.Values(g.running)))
 	if all[0] == "" {
 		all[0] = "the command"
@@ -112,7 +112,7 @@ func (g *Guard) culprit() string {
 
 func (g *Guard) look() *Listing {
 	if g.looker == nil {
-		g.looker = &Looker{Paths: g.Paths, Most: g.Most}
+		g.looker = &Looker{Paths: g.Paths, MaxEntries: g.MaxEntries}
 	}
 	return g.looker.Look()
 }
@@ -160,7 +160,7 @@ func (g *Guard) sweep(call string) (said []string) {
 			}
 		}
 	}
-	who := g.culprit()
+	who := g.attribution()
 	const later = "programs of the user execute or read it later, outside of the sandbox"
 	if len(moved) > 0 {
 		said = append(said, fmt.Sprintf("%s made %s. That was moved into quarantine: %s. "+
@@ -185,10 +185,10 @@ func (g *Guard) sweep(call string) (said []string) {
 	switch blind := before.Blind || after.Blind; {
 	case blind:
 		said = append(said, "Not all of the workspace was searched for files that are executed later: too many files are open.")
-	case (before.Cut || after.Cut) && !g.cutSaid:
-		g.cutSaid = true
+	case (before.Cut || after.Cut) && !g.cutReported:
+		g.cutReported = true
 		said = append(said, fmt.Sprintf("The workspace has more than %d entries: the deepest folders were not searched for files that are executed later.",
-			cmp.Or(g.Most, MaxEntries)))
+			cmp.Or(g.MaxEntries, MaxEntries)))
 	}
 	return said
 }

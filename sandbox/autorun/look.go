@@ -29,8 +29,8 @@ const (
 // system's own time of its last change (ctime), which nobody can set, stays the same; so a second look opens few. It is for one goroutine at a time.
 type Looker struct {
 	Paths *sandbox.Paths
-	// Most is how many entries are looked at, 0 for MaxEntries.
-	Most int
+	// MaxEntries is how many entries are looked at, 0 for MaxEntries.
+	MaxEntries int
 
 	folders map[string]*folder
 	now     func() time.Time // nil is time.Now
@@ -41,7 +41,7 @@ type Looker struct {
 func (l *Looker) Look() *Listing {
 	w := walk{
 		Listing: Listing{Entries: map[string]Entry{}, Folders: map[string]bool{}, Repositories: map[string]bool{}},
-		Looker:  l, left: cmp.Or(l.Most, MaxEntries), room: maxAll, seen: map[string]*folder{}, begun: time.Now(),
+		Looker:  l, left: cmp.Or(l.MaxEntries, MaxEntries), room: maxAll, seen: map[string]*folder{}, begun: time.Now(),
 	}
 	if l.now != nil {
 		w.begun = l.now()

@@ -47,7 +47,7 @@ func TestCulprit(t *testing.T) {
 		"The server y": {"the server y", "the server y"},
 		"Something that runs in this session (the command, the server x)": {"the server x", ""},
 	} {
-		if got := (&Guard{running: running}).culprit(); got != want {
+		if got := (&Guard{running: running}).attribution(); got != want {
 			t.Errorf("%q: %s", running, got)
 		}
 	}

@@ -27,8 +27,8 @@ type Quarantine struct {
 	Now func() time.Time
 }
 
-// Taken describes one thing in the quarantine.
-type Taken struct {
+// Quarantined describes one thing in the quarantine.
+type Quarantined struct {
 	ID   string `json:"id"`
 	Root string `json:"root"`
 	// Path is where it stood, relative to the root. Mode is that of fs.FileMode. Link is where a link led.
@@ -47,7 +47,7 @@ const (
 
 // Take moves what was found away, and puts back what was there before the command where that is known. What has been replaced by a
 // folder since, or has gone, is an error.
-func (q *Quarantine) Take(f Finding, session, call string) (t Taken, err error) {
+func (q *Quarantine) Take(f Finding, session, call string) (t Quarantined, err error) {
 	top, err := os.OpenRoot(filepath.FromSlash(f.Now.Root))
 	if err != nil {
 		return t, err
@@ -64,7 +64,7 @@ func (q *Quarantine) Take(f Finding, session, call string) (t Taken, err error) 
 	var random [4]byte
 	_, _ = rand.Read(random[:])
 	now := q.Now()
-	t = Taken{
+	t = Quarantined{
 		ID: now.UTC().Format("20060102-150405-") + hex.EncodeToString(random[:]), Root: f.Now.Root, Path: f.name(), Mode: info.Mode(),
 		Time: now, Session: session, Call: call,
 	}
@@ -156,31 +156,31 @@ func put(top *os.Root, name string, mode fs.FileMode, link string, from io.Reade
 }
 
 // List gives what is in the quarantine, the oldest first.
-func (q *Quarantine) List() (all []Taken, err error) {
+func (q *Quarantine) List() (all []Quarantined, err error) {
 	entries, err := os.ReadDir(q.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for _, e := range entries {
 		text, err := os.ReadFile(filepath.Join(q.Dir, e.Name(), description))
-		var t Taken
+		var t Quarantined
 		if err == nil && json.Unmarshal(text, &t) == nil && t.ID == e.Name() {
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, func(a, b Taken) int { return a.Time.Compare(b.Time) })
+	slices.SortFunc(all, func(a, b Quarantined) int { return a.Time.Compare(b.Time) })
 	return all, err
 }
 
 // Restore puts a thing back to where it stood, and takes it out of the quarantine. It fails if something stands there.
-func (q *Quarantine) Restore(id string) (Taken, error) {
+func (q *Quarantine) Restore(id string) (Quarantined, error) {
 	all, err := q.List()
 	if err != nil {
-		return Taken{}, err
+		return Quarantined{}, err
 	}
-	i := slices.IndexFunc(all, func(t Taken) bool { return t.ID == id })
+	i := slices.IndexFunc(all, func(t Quarantined) bool { return t.ID == id })
 	if i < 0 {
-		return Taken{}, fmt.Errorf("there is no %q in the quarantine: list them by tandem quarantine list", id)
+		return Quarantined{}, fmt.Errorf("there is no %q in the quarantine: list them by tandem quarantine list", id)
 	}
 	t := all[i]
 	dir, name := filepath.Join(q.Dir, t.ID), filepath.FromSlash(t.Path)

@@ -26,7 +26,7 @@ func TestBackgroundPlants(t *testing.T) {
 	defer list.Close()
 	root := env.Paths.Cwd
 	env.Jobs, env.Call, env.Paths.Roots = list, "c", &sandbox.Roots{Own: []string{t.TempDir()}}
-	env.Planted = &autorun.Guard{
+	env.Autorun = &autorun.Guard{
 		Paths: env.Paths, Session: "s", Name: env.Name, Quarantine: &autorun.Quarantine{Dir: env.Paths.Roots.Own[0], Now: time.Now},
 	}
 	if err := errors.Join(syscall.Mkfifo(root+"/go", 0o600), syscall.Mkfifo(root+"/made", 0o600)); err != nil {

@@ -277,11 +277,11 @@ func invalid(path, expected, message string) error {
 
 func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
 	var said []string
-	end := func() []string { return env.Planted.End(env.Call, "") }
+	end := func() []string { return env.Autorun.End(env.Call, "") }
 	if need.OnlyReads() {
-		said, end = env.Planted.Check(env.Call), func() []string { return nil }
+		said, end = env.Autorun.Check(env.Call), func() []string { return nil }
 	} else {
-		said = env.Planted.Begin(env.Call, "")
+		said = env.Autorun.Begin(env.Call, "")
 	}
 	news := reporter{env: env}
 	c := sandbox.Command{

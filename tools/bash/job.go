@@ -99,7 +99,7 @@ func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(con
 		if err != nil {
 			return tools.Result{}, err
 		}
-		said := env.Planted.Check(env.Call)
+		said := env.Autorun.Check(env.Call)
 		if !l.Running {
 			said = append(l.Said, said...)
 		}
@@ -132,12 +132,12 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 	if in.Timeout != nil || in.TimeoutMS != nil {
 		timeout, _ = in.timeout(env) // it was valid in the plan
 	}
-	said := env.Planted.Begin(env.Call, "")
+	said := env.Autorun.Begin(env.Call, "")
 	id, err := env.Jobs.Start(ctx, env.Runner, show.Visible(line(in), false), sandbox.Command{
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout, Grace: env.Limits.KillGrace, Ports: need.Ports,
-	}, func() []string { return env.Planted.End(env.Call, "") })
+	}, func() []string { return env.Autorun.End(env.Call, "") })
 	if err != nil {
-		said = append(said, env.Planted.End(env.Call, "")...)
+		said = append(said, env.Autorun.End(env.Call, "")...)
 	}
 	switch {
 	case errors.Is(err, jobs.ErrTooMany):

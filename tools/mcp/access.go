@@ -25,7 +25,7 @@ type access struct {
 	mu      sync.Mutex
 	calls   int
 	watched bool // between begin and end
-	over    bool
+	closed  bool
 }
 
 // watch begins to look after the workspace, before the process is started.
@@ -56,7 +56,7 @@ func (a *access) use() (done func() (said []string)) {
 
 // rest makes the process read-only unless a call runs, and looks after the workspace where that cannot be. a.mu is held.
 func (a *access) rest() (said []string) {
-	if a.always || a.calls > 0 || a.over {
+	if a.always || a.calls > 0 || a.closed {
 		return nil
 	}
 	err := a.process.Access(false)
@@ -91,7 +91,7 @@ func (a *access) close() (said []string) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.over = true; a.watched {
+	if a.closed = true; a.watched {
 		a.watched = false
 		return a.end()
 	}

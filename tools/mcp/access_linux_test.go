@@ -39,7 +39,7 @@ func guarded(t *testing.T, e mcp.Entry) *bench {
 	t.Cleanup(paths.Close)
 	b.Env.Paths = paths
 	b.Env.Runner = confined{local, sandbox.Surroundings{Paths: paths, Path: []string{filepath.Dir(e.Command)}}}
-	b.Env.Planted = &autorun.Guard{
+	b.Env.Autorun = &autorun.Guard{
 		Paths: paths, Quarantine: &autorun.Quarantine{Dir: t.TempDir(), Now: time.Now}, Session: "s", Name: paths.Rel,
 	}
 	b.Configure([]mcp.Entry{e})

@@ -39,12 +39,12 @@ const unreached = -32005
 // call carries a call out. A server that is not heard of for too long is stopped.
 func (s *server) call(ctx context.Context, env *tools.Env, name string, args json.RawMessage) (tools.Result, error) {
 	said := []string(nil)
-	if s.entry.URL == "" && env.Planted != nil {
-		said = env.Planted.Begin(env.Call, s.who())
+	if s.entry.URL == "" && env.Autorun != nil {
+		said = env.Autorun.Begin(env.Call, s.who())
 	}
 	r, err := s.answered(ctx, env, name, args)
-	if s.entry.URL == "" && env.Planted != nil {
-		said = append(said, env.Planted.End(env.Call, s.who())...)
+	if s.entry.URL == "" && env.Autorun != nil {
+		said = append(said, env.Autorun.End(env.Call, s.who())...)
 	}
 	return warned(r, said), err
 }
@@ -158,7 +158,7 @@ func (s *server) heard(ctx context.Context, c *connection, progress func(tools.P
 	s.mu.Lock()
 	s.tokens++
 	token := fmt.Sprintf("call-%d", s.tokens)
-	s.calls[token] = &running{progress: progress, alive: func() { timer.Reset(silence) }, hold: func() { timer.Stop() }}
+	s.calls[token] = &activeCall{progress: progress, alive: func() { timer.Reset(silence) }, hold: func() { timer.Stop() }}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -224,7 +224,7 @@ func (s *server) result(tool string, r *sdk.CallToolResult) tools.Result {
 		case *sdk.ResourceLink:
 			texts = append(texts, fmt.Sprintf("(resource %s: %s %s)", c.URI, c.Name, c.Description))
 		case *sdk.EmbeddedResource:
-			text, part := held(c.Resource)
+			text, part := resourceContents(c.Resource)
 			if text != "" {
 				texts = append(texts, text)
 			}
@@ -261,8 +261,8 @@ func says(text string, value any) bool {
 	return json.Unmarshal([]byte(text), &v) == nil && reflect.DeepEqual(v, value)
 }
 
-// held is what a resource holds: a text, and a part with its data.
-func held(r *sdk.ResourceContents) (text string, part *tools.Part) {
+// resourceContents is what a resource holds: a text, and a part with its data.
+func resourceContents(r *sdk.ResourceContents) (text string, part *tools.Part) {
 	switch {
 	case r == nil:
 		return "", nil

@@ -48,11 +48,11 @@ type pipe struct {
 	// noise is told the first line that is no message; it does not block.
 	noise func(line []byte)
 
-	writing sync.Mutex
-	methods asked
-	batch   []jsonrpc.Message // the rest of a batch
-	skipped int               // lines in a row
-	heard   bool              // noise was told
+	writing       sync.Mutex
+	methods       asked
+	batch         []jsonrpc.Message // the rest of a batch
+	skipped       int               // lines in a row
+	noiseReported bool              // noise was told
 
 	mu     sync.Mutex
 	sent   map[jsonrpc.ID]bool // our requests that were not answered
@@ -128,8 +128,8 @@ func (p *pipe) take(line []byte) error {
 		p.skipped = 0
 		return nil
 	}
-	if !p.heard {
-		p.heard = true
+	if !p.noiseReported {
+		p.noiseReported = true
 		p.noise(line)
 	}
 	if text := answerBehind(line); text != nil {

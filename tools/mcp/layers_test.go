@@ -36,11 +36,11 @@ func TestToolsThatAreToldAgainStayTheSame(t *testing.T) {
 	s := New(Options{Changed: func() {}})
 	v := newServer(s, Entry{Name: "x"})
 	s.list = []*server{v}
-	same := told{Name: "same", InputSchema: []byte(`{"type":"object"}`)}
-	v.compare([]told{same, {Name: "goes", InputSchema: []byte(`{"type":"object"}`)}})
+	same := toolDescriptor{Name: "same", InputSchema: []byte(`{"type":"object"}`)}
+	v.compare([]toolDescriptor{same, {Name: "goes", InputSchema: []byte(`{"type":"object"}`)}})
 	base := tools.NewSet()
 	before := s.Over(base)
-	v.compare([]told{same})
+	v.compare([]toolDescriptor{same})
 	after := s.Over(base)
 	for name, holds := range map[string]bool{"mcp__x__same": true, "mcp__x__goes": false} {
 		tool := before.Get(name)

@@ -34,8 +34,8 @@ const (
 	maxPinned = 4 << 20
 )
 
-// told is a tool as a server tells of it, with nothing that the room does not use.
-type told struct {
+// toolDescriptor is a tool as a server tells of it, with nothing that the room does not use.
+type toolDescriptor struct {
 	Name        string               `json:"name"`
 	Title       string               `json:"title,omitempty"`
 	Description string               `json:"description,omitempty"`
@@ -44,14 +44,14 @@ type told struct {
 }
 
 // hash is that of all that a model and a gate go by.
-func (t told) hash() string {
+func (t toolDescriptor) hash() string {
 	raw, _ := json.Marshal(t) // it was decoded from JSON
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
 }
 
 // text is the tool for a person who compares it.
-func (t told) text() string {
+func (t toolDescriptor) text() string {
 	raw, _ := json.Marshal(struct {
 		Schema      json.RawMessage      `json:"parameters,omitempty"`
 		Annotations *sdk.ToolAnnotations `json:"annotations,omitempty"`
@@ -62,7 +62,7 @@ func (t told) text() string {
 }
 
 // pins are the tools of a server by their names, as they were when they were first seen or last accepted.
-type pins map[string]told
+type pins map[string]toolDescriptor
 
 // Change is a tool that is not what it was.
 type Change struct {
@@ -73,9 +73,9 @@ type Change struct {
 	Before, After, Unified string
 }
 
-// change is a tool that waits for a person.
-type change struct {
-	now     told
+// toolChange is a tool that waits for a person.
+type toolChange struct {
+	now     toolDescriptor
 	refused bool
 }
 
@@ -119,7 +119,7 @@ func (s *server) folder() string {
 
 // list asks a server for its tools.
 func (s *server) list(ctx context.Context, c *connection) error {
-	var now []told
+	var now []toolDescriptor
 	caps := c.session.InitializeResult().Capabilities
 	none := caps == nil || caps.Tools == nil && caps.Prompts == nil && caps.Resources == nil // also where it has tools
 	if none || caps.Tools != nil {
@@ -136,7 +136,7 @@ func (s *server) list(ctx context.Context, c *connection) error {
 		}
 		for _, t := range list {
 			if raw, err := json.Marshal(t.InputSchema); err == nil {
-				now = append(now, told{t.Name, t.Title, t.Description, raw, t.Annotations})
+				now = append(now, toolDescriptor{t.Name, t.Title, t.Description, raw, t.Annotations})
 			}
 		}
 	}
@@ -189,15 +189,15 @@ func (s *server) again(ctx context.Context, c *connection, list func(context.Con
 }
 
 // compare takes in what the tools are now. One that is not what it was is left out.
-func (s *server) compare(now []told) {
-	slices.SortFunc(now, func(a, b told) int { return compare(a.Name, b.Name) })
+func (s *server) compare(now []toolDescriptor) {
+	slices.SortFunc(now, func(a, b toolDescriptor) int { return compare(a.Name, b.Name) })
 	s.mu.Lock()
 	if s.pins == nil {
 		s.pins = pins{}
 	}
 	news := false
-	held := map[string]change{}
-	var fine []told
+	changedTools := map[string]toolChange{}
+	var fine []toolDescriptor
 	for _, t := range now {
 		was, known := s.pins[t.Name]
 		switch {
@@ -207,11 +207,11 @@ func (s *server) compare(now []told) {
 		case was.hash() == t.hash():
 			fine = append(fine, t)
 		default:
-			old := s.held[t.Name]
-			held[t.Name] = change{t, old.refused && old.now.hash() == t.hash()}
+			old := s.changedTools[t.Name]
+			changedTools[t.Name] = toolChange{t, old.refused && old.now.hash() == t.hash()}
 		}
 	}
-	s.held = held
+	s.changedTools = changedTools
 	s.offer(fine)
 	s.mu.Unlock()
 	if news {
@@ -242,12 +242,12 @@ func (s *server) pin() {
 // settle asks a person about the tools that are not what they were, each once.
 func (s *server) settle(ctx context.Context) {
 	s.mu.Lock()
-	names := slices.Sorted(maps.Keys(s.held))
+	names := slices.Sorted(maps.Keys(s.changedTools))
 	s.mu.Unlock()
 	accepted := false
 	for _, name := range names {
 		s.mu.Lock()
-		h, is := s.held[name]
+		h, is := s.changedTools[name]
 		was := s.pins[name]
 		s.mu.Unlock()
 		if !is || h.refused || ctx.Err() != nil {
@@ -261,14 +261,14 @@ func (s *server) settle(ctx context.Context) {
 		}
 		var later *NotNowError
 		s.mu.Lock()
-		if now, is := s.held[name]; is && now.now.hash() == h.now.hash() {
+		if now, is := s.changedTools[name]; is && now.now.hash() == h.now.hash() {
 			switch {
 			case err == nil:
-				delete(s.held, name)
+				delete(s.changedTools, name)
 				s.pins[name] = h.now
 				accepted = true
 			case !errors.As(err, &later) && ctx.Err() == nil:
-				s.held[name] = change{h.now, true}
+				s.changedTools[name] = toolChange{h.now, true}
 			}
 		}
 		s.mu.Unlock()
@@ -278,7 +278,7 @@ func (s *server) settle(ctx context.Context) {
 	}
 	s.pin()
 	s.mu.Lock()
-	var fine []told
+	var fine []toolDescriptor
 	for _, name := range s.present() {
 		fine = append(fine, s.pins[name])
 	}
@@ -291,7 +291,7 @@ func (s *server) settle(ctx context.Context) {
 func (s *server) present() []string {
 	var out []string
 	for name := range s.pins {
-		if _, held := s.held[name]; !held && s.seen[name] {
+		if _, held := s.changedTools[name]; !held && s.seen[name] {
 			out = append(out, name)
 		}
 	}
@@ -301,11 +301,11 @@ func (s *server) present() []string {
 
 // offer makes the layer of these tools. One that is what it was stays the same value, so that a call that answers an earlier request finds
 // it. s.mu is held.
-func (s *server) offer(list []told) {
-	slices.SortFunc(list, func(a, b told) int { return compare(a.Name, b.Name) })
+func (s *server) offer(list []toolDescriptor) {
+	slices.SortFunc(list, func(a, b toolDescriptor) int { return compare(a.Name, b.Name) })
 	s.names, s.remarks, s.listed = map[string]string{}, nil, true
 	s.seen = map[string]bool{}
-	for name := range s.held {
+	for name := range s.changedTools {
 		s.seen[name] = true
 	}
 	var made []tools.Tool
@@ -357,7 +357,7 @@ func (s *server) offers(name string) bool {
 
 // tool is a tool of the server as one of ours. What it says of itself makes questions milder: one that only reads, or destroys
 // nothing, is not dangerous. It never makes a call go on without a question.
-func (s *server) tool(name string, t told) (tools.Tool, error) {
+func (s *server) tool(name string, t toolDescriptor) (tools.Tool, error) {
 	if len(t.InputSchema) > maxSchema {
 		return nil, fmt.Errorf("its parameters have %d bytes; the limit is %d", len(t.InputSchema), maxSchema)
 	}
@@ -391,7 +391,7 @@ func (s *server) tool(name string, t told) (tools.Tool, error) {
 }
 
 // described is the description for a model, of which the first words say whose it is.
-func (s *server) described(t told) string {
+func (s *server) described(t toolDescriptor) string {
 	text := strings.TrimSpace(show.Visible(strings.ToValidUTF8(strings.ReplaceAll(t.Description, "\r\n", "\n"), "\uFFFD"), true))
 	if text == "" {
 		text = "No description."

@@ -112,7 +112,7 @@ func begin(t testing.TB, o mcp.Options, entries ...mcp.Entry) *bench {
 	}
 	o.Changed = func() {}
 	o.Told = func(s string) { b.locked(func() { b.told = append(b.told, s) }) }
-	o.Planted = func(said []string) { b.locked(func() { b.planted = append(b.planted, said...) }) }
+	o.Autorun = func(said []string) { b.locked(func() { b.planted = append(b.planted, said...) }) }
 	o.Clarify = func(_ context.Context, _ string, q tools.Clarification) (answer string, err error) {
 		b.locked(func() {
 			b.asked = append(b.asked, q)

@@ -69,18 +69,18 @@ const (
 
 // offers are the prompts and the resources of a server, as they are kept.
 type offers struct {
-	Prompts   []offered  `json:"prompts,omitempty"`
-	Resources []resource `json:"resources,omitempty"`
+	Prompts   []promptDescriptor   `json:"prompts,omitempty"`
+	Resources []resourceDescriptor `json:"resources,omitempty"`
 }
 
-type offered struct {
+type promptDescriptor struct {
 	Name        string     `json:"name"`
 	Title       string     `json:"title,omitempty"`
 	Description string     `json:"description,omitempty"`
 	Arguments   []Argument `json:"arguments,omitempty"`
 }
 
-type resource struct {
+type resourceDescriptor struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
@@ -118,7 +118,7 @@ func (s *server) learn(ctx context.Context, c *connection) error {
 		})
 		for _, r := range list {
 			if len(r.URI) <= maxURI && line(r.URI) == r.URI {
-				now.Resources = append(now.Resources, resource{r.URI, cut(line(cmp.Or(r.Title, r.Name)), 80), cut(line(r.Description), 300)})
+				now.Resources = append(now.Resources, resourceDescriptor{r.URI, cut(line(cmp.Or(r.Title, r.Name)), 80), cut(line(r.Description), 300)})
 			}
 		}
 	}
@@ -133,8 +133,8 @@ func (s *server) learn(ctx context.Context, c *connection) error {
 	return nil
 }
 
-func promptOf(p *sdk.Prompt) offered {
-	out := offered{Name: p.Name, Title: cut(line(p.Title), 80), Description: cut(line(p.Description), 300)}
+func promptOf(p *sdk.Prompt) promptDescriptor {
+	out := promptDescriptor{Name: p.Name, Title: cut(line(p.Title), 80), Description: cut(line(p.Description), 300)}
 	for _, a := range p.Arguments[:min(len(p.Arguments), maxArguments)] {
 		if a == nil {
 			continue
@@ -241,7 +241,7 @@ func (s *Servers) Read(ctx context.Context, mention string) ([]tools.Part, error
 	}
 	var out []tools.Part
 	for _, c := range r.Contents[:min(len(r.Contents), maxParts)] {
-		text, part := held(c)
+		text, part := resourceContents(c)
 		if part != nil {
 			out = append(out, *part)
 		} else if strings.TrimSpace(text) != "" {
@@ -380,7 +380,7 @@ func (s *server) messages(p Prompt, list []*sdk.PromptMessage) []tools.Part {
 		case *sdk.ImageContent:
 			out = append(out, tools.Part{Kind: tools.ImagePart, MIMEType: c.MIMEType, Data: c.Data})
 		case *sdk.EmbeddedResource:
-			t, part := held(c.Resource)
+			t, part := resourceContents(c.Resource)
 			if part != nil {
 				out = append(out, *part)
 			} else if c.Resource != nil {

@@ -586,7 +586,7 @@ func TestToolsOfAServer(t *testing.T) {
 	} {
 		for _, url := range []string{"", "https://example.org"} {
 			s := newServer(&Servers{}, Entry{Name: "s", Command: "x", URL: url})
-			tool, err := s.tool("mcp__s__t", told{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: tt.a})
+			tool, err := s.tool("mcp__s__t", toolDescriptor{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: tt.a})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -610,10 +610,10 @@ func TestToolsOfAServer(t *testing.T) {
 		return json.RawMessage(head + strings.Repeat("x", n-len(head)-2) + `"}`)
 	}
 	s := newServer(&Servers{}, Entry{Name: "s", Command: "x"})
-	if _, err := s.tool("mcp__s__t", told{Name: "t", InputSchema: schema(maxSchema)}); err != nil {
+	if _, err := s.tool("mcp__s__t", toolDescriptor{Name: "t", InputSchema: schema(maxSchema)}); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.tool("mcp__s__t", told{Name: "t", InputSchema: schema(maxSchema + 1)}); err == nil {
+	if _, err := s.tool("mcp__s__t", toolDescriptor{Name: "t", InputSchema: schema(maxSchema + 1)}); err == nil {
 		t.Error("parameters that are too large are taken")
 	}
 }

@@ -30,8 +30,8 @@ const (
 )
 
 const (
-	// mostFailures is how often in a row a server may end by itself, or fail to start, until it stays off.
-	mostFailures = 3
+	// maxFailures is how often in a row a server may end by itself, or fail to start, until it stays off.
+	maxFailures = 3
 	// maxTools is how many tools of one server there may be, maxPages in how many pages it may tell of them.
 	maxTools = 256
 	maxPages = 64
@@ -57,24 +57,24 @@ type server struct {
 
 	mu sync.Mutex
 	// conn is nil while it does not run.
-	conn     *connection
-	state    string
-	reason   string
-	stays    bool // off, for the rest of the session
-	failures int
-	listed   bool // the tools are known
-	pins     pins
-	held     map[string]change // tools that are not what they were, by name
-	seen     map[string]bool   // the server's own names of the tools that it has now
-	layer    tools.Layer
-	made     map[string]tools.Tool // those of layer, by name and by the hash of what the server tells of them
-	names    map[string]string     // of the tools that are offered: by their name among all tools, the server's own
-	remarks  []string
-	further  offers
-	noisy    string           // a remark about lines that were no messages
-	calls    map[any]*running // by progress token
-	lastCall string           // the id of the call that began last
-	tokens   int
+	conn         *connection
+	state        string
+	reason       string
+	stays        bool // off, for the rest of the session
+	failures     int
+	listed       bool // the tools are known
+	pins         pins
+	changedTools map[string]toolChange // tools that are not what they were, by name
+	seen         map[string]bool       // the server's own names of the tools that it has now
+	layer        tools.Layer
+	made         map[string]tools.Tool // those of layer, by name and by the hash of what the server tells of them
+	names        map[string]string     // of the tools that are offered: by their name among all tools, the server's own
+	remarks      []string
+	further      offers
+	noisy        string              // a remark about lines that were no messages
+	calls        map[any]*activeCall // by progress token
+	lastCall     string              // the id of the call that began last
+	tokens       int
 	// users are those who are about to speak to it, or do, by a number: what is called while a person is asked, see tools.Env.Asking.
 	users    map[int]func() (answered func())
 	lastUser int
@@ -120,13 +120,13 @@ func (s *server) last() string {
 
 // found passes on what was said outside of a call of files that run later.
 func (s *server) found(said []string) {
-	if len(said) > 0 && s.all.o.Planted != nil {
-		s.all.o.Planted(said)
+	if len(said) > 0 && s.all.o.Autorun != nil {
+		s.all.o.Autorun(said)
 	}
 }
 
-// running is a request that waits for its answer.
-type running struct {
+// activeCall is a request that waits for its answer.
+type activeCall struct {
 	progress func(tools.Progress)
 	alive    func() // begins the silence of the server anew
 	hold     func() // and stops that
@@ -136,7 +136,7 @@ type running struct {
 }
 
 // heard takes in that the server was heard of. While a person is asked its silence does not count.
-func (r *running) heard() {
+func (r *activeCall) heard() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.asked == 0 {
@@ -145,7 +145,7 @@ func (r *running) heard() {
 }
 
 // asks says that so many questions more stand.
-func (r *running) asks(more int) {
+func (r *activeCall) asks(more int) {
 	r.mu.Lock()
 	r.asked += more
 	r.hold()
@@ -181,7 +181,7 @@ func (s *server) thinks() (answered func()) {
 func newServer(all *Servers, e Entry) *server {
 	return &server{
 		all: all, entry: e, key: e.Key(), busy: make(chan struct{}, 1), state: Off,
-		held: map[string]change{}, calls: map[any]*running{}, names: map[string]string{},
+		changedTools: map[string]toolChange{}, calls: map[any]*activeCall{}, names: map[string]string{},
 		users: map[int]func() (answered func()){},
 	}
 }
@@ -353,11 +353,11 @@ func (s *server) connect(ctx context.Context, l Launch, version string) (*connec
 			cancel()
 			return nil, err
 		}
-		if l.Confined && env.Planted != nil {
+		if l.Confined && env.Autorun != nil {
 			c.files = &access{
 				always: l.Writes,
-				begin:  func() []string { return env.Planted.Begin(s.last(), s.who()) },
-				end:    func() []string { return env.Planted.End(s.last(), s.who()) },
+				begin:  func() []string { return env.Autorun.Begin(s.last(), s.who()) },
+				end:    func() []string { return env.Autorun.End(s.last(), s.who()) },
 			}
 			s.found(c.files.watch())
 		}
@@ -574,7 +574,7 @@ func (s *server) goOff(err error, cancelled bool) (reason string, news bool) {
 		news = true
 		s.failures++
 		mute := errors.As(err, &late) && late.Start // nobody waits for it once more
-		if s.stays = mute || errors.As(err, &bad) || errors.Is(err, ErrRejected); !s.stays && s.failures >= mostFailures {
+		if s.stays = mute || errors.As(err, &bad) || errors.Is(err, ErrRejected); !s.stays && s.failures >= maxFailures {
 			s.stays = true
 			reason += fmt.Sprintf(" (%d times; it is not started again in this session)", s.failures)
 		}

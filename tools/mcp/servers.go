@@ -43,9 +43,9 @@ type Options struct {
 	Changed func()
 	// Told is called with one sentence for a person when a server has failed; it must not block.
 	Told func(sentence string)
-	// Planted is called with whole sentences for a person and the model where a process has changed files that run later, other than
+	// Autorun is called with whole sentences for a person and the model where a process has changed files that run later, other than
 	// in a call: see autorun.Guard. It must not block.
-	Planted func(said []string)
+	Autorun func(said []string)
 	// Clarify puts a question of a server's to the person, see tools.Env.
 	Clarify func(ctx context.Context, server string, q tools.Clarification) (string, error)
 	// Key gives the key that a command prints; an error is the predicate of a sentence about the command. It must be set where an entry
@@ -84,13 +84,13 @@ type Servers struct {
 	closed  bool
 	work    sync.WaitGroup
 
-	making sync.Mutex // held while layers is made, so that what was made last is kept
-	layers atomic.Pointer[[]tools.Layer]
-	over   atomic.Pointer[over]
+	layersMu   sync.Mutex // held while layers is made, so that what was made last is kept
+	layers     atomic.Pointer[[]tools.Layer]
+	layeredSet atomic.Pointer[layeredSet]
 }
 
-// over is a set with layers on it, made once.
-type over struct {
+// layeredSet is a set with layers on it, made once.
+type layeredSet struct {
 	base, all *tools.Set
 	layers    *[]tools.Layer
 }
@@ -176,20 +176,20 @@ func (s *Servers) Over(base *tools.Set) *tools.Set {
 	if len(*layers) == 0 {
 		return base
 	}
-	if o := s.over.Load(); o != nil && o.base == base && o.layers == layers {
+	if o := s.layeredSet.Load(); o != nil && o.base == base && o.layers == layers {
 		return o.all
 	}
 	all := base
 	for _, l := range *layers {
 		all = all.With(l)
 	}
-	s.over.Store(&over{base, all, layers})
+	s.layeredSet.Store(&layeredSet{base, all, layers})
 	return all
 }
 
 // changed makes the layers anew.
 func (s *Servers) changed() {
-	s.making.Lock()
+	s.layersMu.Lock()
 	layers := []tools.Layer{}
 	for _, v := range s.servers() {
 		v.mu.Lock()
@@ -199,7 +199,7 @@ func (s *Servers) changed() {
 		v.mu.Unlock()
 	}
 	s.layers.Store(&layers)
-	s.making.Unlock()
+	s.layersMu.Unlock()
 	s.o.Changed()
 }
 
@@ -271,7 +271,7 @@ func (s *server) describe() State {
 	defer s.mu.Unlock()
 	st := State{
 		Name: s.entry.Name, Source: s.entry.Source, Own: s.entry.Own, State: s.state, Reason: s.reason, Remarks: slices.Clone(s.remarks),
-		Tools: slices.Sorted(maps.Keys(s.names)), Held: slices.Sorted(maps.Keys(s.held)), Command: s.entry.Command,
+		Tools: slices.Sorted(maps.Keys(s.names)), Held: slices.Sorted(maps.Keys(s.changedTools)), Command: s.entry.Command,
 	}
 	if s.noisy != "" {
 		st.Remarks = append(st.Remarks, s.noisy)

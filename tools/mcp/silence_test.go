@@ -14,7 +14,7 @@ import (
 func TestFaultT14SilenceWhileAPersonThinks(t *testing.T) {
 	s := newServer(nil, Entry{})
 	going := true
-	s.calls["t"] = &running{alive: func() { going = true }, hold: func() { going = false }}
+	s.calls["t"] = &activeCall{alive: func() { going = true }, hold: func() { going = false }}
 	is := func(when string, want bool) {
 		t.Helper()
 		if going != want {

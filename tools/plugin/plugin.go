@@ -127,14 +127,14 @@ func (p program) run(ctx context.Context, env *tools.Env, args json.RawMessage) 
 	}
 	defer dir.Close()
 	var said []string
-	if env.Planted != nil && !need.OnlyReads() {
-		said = env.Planted.Begin(env.Call, "")
+	if env.Autorun != nil && !need.OnlyReads() {
+		said = env.Autorun.Begin(env.Call, "")
 	}
 	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Stdin: string(args), Grace: env.Limits.KillGrace, MaxOutput: maxOutput,
 	})
-	if env.Planted != nil && !need.OnlyReads() {
-		said = append(said, env.Planted.End(env.Call, "")...)
+	if env.Autorun != nil && !need.OnlyReads() {
+		said = append(said, env.Autorun.End(env.Call, "")...)
 	}
 	if err != nil {
 		return tools.Result{}, err

@@ -208,7 +208,7 @@ func (s *Search) Run(ctx context.Context) (*Match, error) {
 func (s *Search) look(views []filetime.View) (*Match, error) {
 	s.own = make([][]text.Range, len(s.Parts))
 	for k, p := range s.Parts {
-		s.own[k] = s.Env.FileTime.Standing(p.key(), s.now)
+		s.own[k] = s.Env.FileTime.StandingEdits(p.key(), s.now)
 	}
 	var like *Match
 	farthest := -1
@@ -446,7 +446,7 @@ func (m *Match) already(l filetime.LandedFile, by filetime.Author, since text.Se
 // Made records that the edit has landed, so that the same call is known if it comes again.
 func (m *Match) Made(l filetime.LandedFile) {
 	for k, p := range m.s.Parts {
-		m.s.Env.FileTime.Made(p.key(), l, m.at[k])
+		m.s.Env.FileTime.RecordEdit(p.key(), l, m.at[k])
 	}
 }
 

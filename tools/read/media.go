@@ -15,9 +15,9 @@ import (
 	"tandem/tools"
 )
 
-// medium is a format of files that a model is shown as a part of the answer and not as text. begins says whether a file begins as one
+// mediaType is a format of files that a model is shown as a part of the answer and not as text. begins says whether a file begins as one
 // of the format does.
-type medium struct {
+type mediaType struct {
 	mimeType string
 	kind     tools.PartKind
 	begins   func(head []byte) bool
@@ -28,17 +28,17 @@ func prefix(magic string) func([]byte) bool {
 }
 
 var (
-	png  = medium{"image/png", tools.ImagePart, prefix("\x89PNG\r\n\x1a\n")}
-	jpeg = medium{"image/jpeg", tools.ImagePart, prefix("\xff\xd8\xff")}
-	gif  = medium{"image/gif", tools.ImagePart, func(head []byte) bool { return prefix("GIF87a")(head) || prefix("GIF89a")(head) }}
-	webp = medium{"image/webp", tools.ImagePart, func(head []byte) bool {
+	png  = mediaType{"image/png", tools.ImagePart, prefix("\x89PNG\r\n\x1a\n")}
+	jpeg = mediaType{"image/jpeg", tools.ImagePart, prefix("\xff\xd8\xff")}
+	gif  = mediaType{"image/gif", tools.ImagePart, func(head []byte) bool { return prefix("GIF87a")(head) || prefix("GIF89a")(head) }}
+	webp = mediaType{"image/webp", tools.ImagePart, func(head []byte) bool {
 		return prefix("RIFF")(head) && len(head) >= 12 && string(head[8:12]) == "WEBP"
 	}}
-	pdf = medium{"application/pdf", tools.DocumentPart, func(head []byte) bool { return bytes.Contains(head, []byte("%PDF-")) }}
+	pdf = mediaType{"application/pdf", tools.DocumentPart, func(head []byte) bool { return bytes.Contains(head, []byte("%PDF-")) }}
 )
 
 // media are the formats by the extension of the file's name.
-var media = map[string]medium{".png": png, ".jpg": jpeg, ".jpeg": jpeg, ".gif": gif, ".webp": webp, ".pdf": pdf}
+var media = map[string]mediaType{".png": png, ".jpg": jpeg, ".jpeg": jpeg, ".gif": gif, ".webp": webp, ".pdf": pdf}
 
 // octets is the type of a file that is not of the format that its name promises. No service takes it, so that the model is told.
 const octets = "application/octet-stream"
@@ -54,7 +54,7 @@ func typeOf(ext string, head []byte) string {
 	if promised.begins(head) {
 		return promised.mimeType
 	}
-	for _, m := range []medium{png, jpeg, gif, webp} {
+	for _, m := range []mediaType{png, jpeg, gif, webp} {
 		if m.begins(head) && m.kind == promised.kind {
 			return m.mimeType
 		}
@@ -62,7 +62,7 @@ func typeOf(ext string, head []byte) string {
 	return octets
 }
 
-type mediumValue struct {
+type mediaValue struct {
 	Path      string `json:"path"`
 	MediaType string `json:"mediaType"`
 	Bytes     int    `json:"bytes"`
@@ -105,7 +105,7 @@ func shown(ctx context.Context, env *tools.Env, place sandbox.Place) *tools.Resu
 		Success: true, Parts: []tools.Part{{Kind: promised.kind, MIMEType: mimeType, Name: filepath.Base(name), Data: data}},
 		Summary: fmt.Sprintf("Read %s (%s)", name, mimeType),
 		Data:    fmt.Sprintf("Read %s: %s (%s, %s)", promised.kind, name, mimeType, tools.Count(len(data), "byte")),
-		Value:   &mediumValue{Path: place.Path(), MediaType: mimeType, Bytes: len(data), Source: "disk"},
+		Value:   &mediaValue{Path: place.Path(), MediaType: mimeType, Bytes: len(data), Source: "disk"},
 		Meta:    tools.Meta{Source: "disk"},
 	}
 	if mimeType == octets {

@@ -362,7 +362,7 @@ func (c *call) place() (leave func(), err error) {
 	if c.tool.Spec().Kind == tools.Think {
 		return func() {}, nil
 	}
-	leave, err = c.host.Places.take(c.ctx)
+	leave, err = c.host.Slots.take(c.ctx)
 	if err != nil {
 		return nil, c.why(c.ctx, err)
 	}

@@ -234,8 +234,8 @@ type Host struct {
 	// SerialCommands lets no two commands run at the same time, also where they only read. Parallel makes one batch of all calls,
 	// whatever they do.
 	SerialCommands, Parallel bool
-	// Places bounds the calls that run at the same time, also of other runs; nil is no bound.
-	Places *Places
+	// Slots bounds the calls that run at the same time, also of other runs; nil is no bound.
+	Slots *Slots
 	// Budget bounds the calls of the turn; nil is no bound.
 	Budget *Budget
 	// Retry is for calls that only look, and those that their tool declares to be idempotent.

@@ -681,7 +681,7 @@ func TestF084GivenUp(t *testing.T) {
 					}}, nil
 				},
 			}))
-			w.Host.Places = run.NewPlaces(func() int { return 1 }, nil)
+			w.Host.Slots = run.NewSlots(func() int { return 1 }, nil)
 			var mu sync.Mutex
 			completed := map[string]int{}
 			w.Host.Observe = func(e run.Event) {

@@ -6,28 +6,28 @@ import (
 	"sync"
 )
 
-// Places is a FIFO semaphore: it bounds how many calls run at the same time. Calls that wait for a person take no place.
-type Places struct {
+// Slots is a FIFO semaphore: it bounds how many calls run at the same time. Calls that wait for a person take no place.
+type Slots struct {
 	limit func() int
-	of    *Places
+	of    *Slots
 
 	mu    sync.Mutex
-	taken int
+	used  int
 	queue []chan struct{} // who waits, the first is next
 }
 
-// NewPlaces gives as many places as limit says whenever one is free. Each also takes one of the wider places, unless
+// NewSlots gives as many places as limit says whenever one is free. Each also takes one of the wider places, unless
 // those are nil.
-func NewPlaces(limit func() int, wider *Places) *Places { return &Places{limit: limit, of: wider} }
+func NewSlots(limit func() int, wider *Slots) *Slots { return &Slots{limit: limit, of: wider} }
 
 // take waits for a place; nil has as many as are wanted. release gives it back.
-func (p *Places) take(ctx context.Context) (release func(), err error) {
+func (p *Slots) take(ctx context.Context) (release func(), err error) {
 	if p == nil {
 		return func() {}, nil
 	}
 	p.mu.Lock()
-	if p.taken < p.limit() && len(p.queue) == 0 {
-		p.taken++
+	if p.used < p.limit() && len(p.queue) == 0 {
+		p.used++
 		p.mu.Unlock()
 	} else {
 		turn := make(chan struct{})
@@ -57,12 +57,12 @@ func (p *Places) take(ctx context.Context) (release func(), err error) {
 }
 
 // leave gives a place back, and hands out those that are free.
-func (p *Places) leave() {
+func (p *Slots) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken--
-	for len(p.queue) > 0 && p.taken < p.limit() {
-		p.taken++
+	p.used--
+	for len(p.queue) > 0 && p.used < p.limit() {
+		p.used++
 		close(p.queue[0])
 		p.queue = p.queue[1:]
 	}

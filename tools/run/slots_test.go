@@ -14,11 +14,11 @@ import (
 // loses none where somebody gives up.
 func TestFindingS15Places(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := NewPlaces(func() int { return 6 }, nil)
+		all := NewSlots(func() int { return 6 }, nil)
 		var running atomic.Int32
 		var wg sync.WaitGroup
 		for range 2 {
-			one := NewPlaces(func() int { return 4 }, all)
+			one := NewSlots(func() int { return 4 }, all)
 			var here atomic.Int32
 			var order []int
 			var mu sync.Mutex
@@ -52,7 +52,7 @@ func TestFindingS15Places(t *testing.T) {
 		}
 		wg.Wait()
 
-		only := NewPlaces(func() int { return 1 }, all)
+		only := NewSlots(func() int { return 1 }, all)
 		leave, err := only.take(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -72,8 +72,8 @@ func TestFindingS15Places(t *testing.T) {
 			t.Fatal(err)
 		}
 		leave()
-		if only.taken != 0 || all.taken != 0 {
-			t.Errorf("%d and %d are lost", only.taken, all.taken)
+		if only.used != 0 || all.used != 0 {
+			t.Errorf("%d and %d are lost", only.used, all.used)
 		}
 	})
 }

@@ -249,7 +249,7 @@ func (w *writing) taken(l filetime.LandedFile) string {
 		return ""
 	}
 	e := tools.Places(w.env)
-	for _, r := range w.env.FileTime.Typed(filetime.Snapshot{Path: l.Path, Text: l.Before, Rev: w.revBefore(l)}) {
+	for _, r := range w.env.FileTime.UserRanges(filetime.Snapshot{Path: l.Path, Text: l.Before, Rev: w.revBefore(l)}) {
 		for _, d := range l.Set {
 			if start, end := max(r.Start, d.Start), min(r.End, d.End); start < end && strings.TrimSpace(l.Before.Slice(start, end)) != "" {
 				e.Lines(l.Before, l.Before.Line(start)+1, l.Before.Line(end-1)+1, start)
