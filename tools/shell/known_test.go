@@ -227,8 +227,9 @@ func TestCalls(t *testing.T) {
 		"bash x -c 'a b'":                           "bash x -c 'a b'",
 		"f() { a; }; f":                             "a|f",
 		"a $(b c)":                                  "a |b c",
-		"export X=1":                                "export",
-		"%1 a":                                      "%1 a",
+		"a \"\\$b\" \"\\`\" \"\\\"\" \"\\\\\" \"\\c\"": "a $b ` \" \\ \\c",
+		"export X=1": "export",
+		"%1 a":       "%1 a",
 	} {
 		var got []string
 		for _, call := range parse(line, "/w").Calls {

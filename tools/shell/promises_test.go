@@ -71,3 +71,15 @@ func TestSpellingsOfGit(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadableTexts: what people do not see, and what parsers may read in two ways.
+func TestUnreadableTexts(t *testing.T) {
+	for text, fine := range map[string]bool{
+		"ls": true, "l\ts\n": true, "é ü 日本 ✓ €": true, "e\u0301": true, "ls \x7f": false, "ls \x1f": false, "ls \r": false, "ls \x00": false, "ls \u0085": false, "ls \u200b": false, "ls \u202e": false,
+		"ls \u00a0": false, "ls \u00ad": false, "ls \ufe0f": false, "ls \xff": false, "ls \\\n-l": false, "ls \\n": true, "ls \U000e0041": false, "ls \u3164": false, "ls \u2028": false,
+	} {
+		if why := unreadable(text); (why == "") != fine {
+			t.Errorf("%q: %q", text, why)
+		}
+	}
+}
