@@ -731,3 +731,40 @@ func TestStatesOfAnIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexOfManyFiles: a search reads the files that may have what it needs and no others, among more than a word of marks has room for, and in
+// what was indexed later; what is binary from its first byte on is not read at all.
+func TestIndexOfManyFiles(t *testing.T) {
+	var names []string
+	for n := range 150 {
+		names = append(names, fmt.Sprintf("d%d/f%03d=the%dword\n", n%7, n, n))
+	}
+	p := workspace(t, append(names, "bin=\x00the3word")...)
+	x, settle := indexes(t)
+	tr := tree(t, p, ".")
+	search := func(n int) {
+		t.Helper()
+		want := fmt.Sprintf("[d%d/f%03d] 1", n%7, n)
+		if found, read := holding(t, tr, x, fmt.Sprintf("the%dword", n)); fmt.Sprint(found, read) != want {
+			t.Errorf("%v are found of %d, want %s", found, read, want)
+		}
+	}
+	holding(t, tr, x, "word")
+	settle()
+	for _, n := range []int{0, 1, 62, 63, 64, 65, 127, 128, 149} {
+		search(n)
+	}
+	for n := 150; n < 180; n++ {
+		if err := os.WriteFile(filepath.Join(p.Cwd, fmt.Sprintf("d%d/f%03d", n%7, n)), fmt.Appendf(nil, "the%dword\n", n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holding(t, tr, x, "word") // more than an eighth is new: what is indexed is brought up to date
+	settle()
+	for _, n := range []int{0, 64, 149, 150, 151, 179} {
+		search(n)
+	}
+	if _, read := holding(t, tr, x, "no such text"); read != 0 {
+		t.Errorf("%d files are read for what none has", read)
+	}
+}
