@@ -29,8 +29,8 @@ var heartTypes = []struct {
 	{"agent", "Session", 25, 1},
 	{"agent", "Options", 14, 1},
 	{"tools", "Env", 32, 3},
-	{"tools/run", "call", 36, 2},
-	{"tools/run", "Host", 30, 5},
+	{"tools/run", "call", 20, 0},
+	{"tools/run", "Host", 20, 1},
 }
 
 func TestHeartTypes(t *testing.T) {

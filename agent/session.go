@@ -474,7 +474,7 @@ type CallOptions struct {
 func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions) ([]tools.Result, [][]int, error) {
 	calls = slices.Clone(calls)
 	host := s.host(0, s.o.Now(), func() {}, s.Tools)
-	host.Trace, host.Parallel = o.Trace, o.Parallel
+	host.Trace, host.Schedule.Parallel = o.Trace, o.Parallel
 	if o.Apply != "" {
 		host.Apply = o.Apply
 	}
@@ -509,7 +509,8 @@ func (s *Session) CallTools(ctx context.Context, calls []run.Call, o CallOptions
 func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *tools.Set) *run.Host {
 	c := s.config()
 	h := &run.Host{
-		Life: s.ctx, Tools: set(), Present: set, Resolve: s.servers.Resolve, Gate: s, Offer: s.offer, Asker: asker{s, turn, endTurn}, Hooks: s.hooks(),
+		Life: s.ctx, Tools: set(), Offering: run.Offering{Present: set, Resolve: s.servers.Resolve, Visible: s.offer},
+		Gate: s, Asker: asker{s, turn, endTurn}, Hooks: s.hooks(),
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call, set) },
 		Observe: func(e run.Event) {
 			written := s.record.saw(turn, e)
@@ -518,13 +519,14 @@ func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *to
 				s.outbox.flush() // the client hears of the call before its effects
 			}
 		},
-		Slots: s.reach.places, Keys: &s.keys, Claims: s.o.Shared.Claims, Files: s.o.Workspace,
-		Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial",
-		Coerce: c.Coerce != "off", Messages: s.language(turn, c.Messages), Now: s.o.Now, Log: s.o.Log,
+		Keys: &s.keys, Claims: s.o.Shared.Claims, Files: s.o.Workspace,
+		Schedule:   run.Schedule{Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial", Slots: s.reach.places},
+		Validation: run.Validation{Language: s.language(turn, c.Messages), Coerce: c.Coerce != "off"},
+		Now:        s.o.Now, Log: s.o.Log,
 		Retry: run.Retry{Attempts: c.Retry.Attempts, Backoff: time.Duration(c.Retry.BackoffMs) * time.Millisecond},
 	}
 	if c := s.o.Review; c != nil {
-		h.Landed, h.Stale, h.BeforeCommand, h.Unkept = c.Landed, c.Stale, c.BeforeCommand, c.Unkept
+		h.Changes = run.Changes{Landed: c.Landed, Stale: c.Stale, BeforeCommand: c.BeforeCommand, Unkept: c.Unkept}
 	}
 	if s.o.Keeping.Store != nil {
 		h.Audit = auditor{record: s.record, who: s.o.Keeping.Who, turn: turn, redact: s.o.Keeping.Redact}

@@ -131,7 +131,7 @@ func TestSettingsFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Configure(Settings{Config: settings(t, `{"model": "main", "writes": "serial"}`), Models: models})
-	if s.Model() != "main" || !s.host(0, s.o.Now(), nil, s.Tools).Serial {
+	if s.Model() != "main" || !s.host(0, s.o.Now(), nil, s.Tools).Schedule.Serial {
 		t.Errorf("model %s", s.Model())
 	}
 	// It is that of now, not the one of when it was first asked for.

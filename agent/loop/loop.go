@@ -173,11 +173,8 @@ func (l *Loop) noMoreCalls() StopReason {
 func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err error) {
 	l.Conversation.Next(ctx)
 	host := l.Host()
-	host.Budget = l.Calls
-	offer := tools.Offer{Full: host.Tools.List()}
-	if host.Offer != nil {
-		offer = host.Offer(host.Tools)
-	}
+	host.Schedule.Budget = l.Calls
+	offer := host.Offering.Of(host.Tools)
 	a := &answer{loop: l, ctx: ctx, tools: host.Tools, calls: run.NewStream(ctx, host)}
 	resp, err = l.stream(ctx, a, offer)
 	results := a.calls.Wait()

@@ -537,7 +537,7 @@ func TestCaseS12ALayerFails(t *testing.T) {
 			w.Env.Jobs = jobs.New()
 			defer w.Env.Jobs.Close()
 			looks := 0
-			w.Host.BeforeCommand = func(context.Context, run.Command) run.Began {
+			w.Host.Changes.BeforeCommand = func(context.Context, run.Command) run.Began {
 				looks++
 				return run.Began{Warnings: []filetime.Warning{{Path: "/a", Says: "seen each time"}, {Path: "/b", Says: fmt.Sprint("seen by look ", looks)}}}
 			}

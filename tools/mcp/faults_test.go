@@ -51,7 +51,7 @@ func TestFaultT14PersonsTimeInACall(t *testing.T) {
 		now = now.Add(time.Hour)
 	}
 	b.Host.Now = func() time.Time { return now }
-	b.Host.Budget = &run.Budget{MaxTime: time.Minute}
+	b.Host.Schedule.Budget = &run.Budget{MaxTime: time.Minute}
 	b.locked(func() { b.reply = "0" })
 	for range 3 {
 		if r := b.call("mcp__x__ask", `{}`); !r.Success || !strings.Contains(r.Data, "accept") {
@@ -66,7 +66,7 @@ func TestFaultT14PersonsTimeInACall(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	b.person = nil
-	b.Host.Budget = &run.Budget{MaxTime: time.Minute}
+	b.Host.Schedule.Budget = &run.Budget{MaxTime: time.Minute}
 	slow := func() time.Time { now = now.Add(time.Hour); return now }
 	b.Host.Now = slow
 	b.call("mcp__x__echo", `{"text":"x"}`)

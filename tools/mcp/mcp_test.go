@@ -124,7 +124,7 @@ func begin(t testing.TB, o mcp.Options, entries ...mcp.Entry) *bench {
 	o.Folders = func() []string { return []string{b.Root} }
 	b.Servers = mcp.New(o)
 	t.Cleanup(b.Servers.Close)
-	b.Host.Present = b.set
+	b.Host.Offering.Present = b.set
 	b.Configure(entries)
 	return b
 }

@@ -14,7 +14,7 @@ import (
 // its share of the turn's time.
 type pause struct {
 	mu     sync.Mutex
-	leave  func() // nil where the call has no place
+	leave  func() // nil where the call has no slot
 	limit  *limit // nil where the call has none
 	asked  int    // questions that stand
 	since  time.Time
@@ -44,7 +44,7 @@ func (c *call) thinking() (answered func()) {
 	})
 }
 
-// leave gives up the place that the call has, and takes over another, nil for none.
+// leave gives up the slot that the call has, and takes over another, nil for none.
 func (c *call) leave(next func()) {
 	c.pause.mu.Lock()
 	defer c.pause.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *call) again(ctx context.Context, title string, args json.RawMessage, ne
 		if d = judge(); d.Verdict < gate.Ask { // by what was changed while the question stood
 			return c.denies(d)
 		}
-		place, err := c.place()
+		place, err := c.takeSlot()
 		if err == nil {
 			c.leave(place)
 		}

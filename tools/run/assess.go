@@ -41,7 +41,7 @@ func Assess(ctx context.Context, host *Host, asked Call) (a Assessment) {
 	if a.Danger = spec.Danger; a.Danger == "" {
 		a.Danger = tools.Moderate
 	}
-	a.ReadOnly, a.Together = spec.Kind.ReadOnly(), c.slot().together != tools.Alone
+	a.ReadOnly, a.Together = spec.Kind.ReadOnly(), c.footprint().together != tools.Alone
 	a.Paths = tools.Targets(c.needs)
 	for _, n := range c.needs {
 		if n.Danger != "" {
@@ -49,7 +49,7 @@ func Assess(ctx context.Context, host *Host, asked Call) (a Assessment) {
 		}
 		a.ReadOnly = a.ReadOnly || n.OnlyReads()
 	}
-	gated := gate.Call{Tool: c.tool, Args: c.checked.Args, Needs: host.Keys.flagged(c.checked.Args, c.needs), Turn: c.env.Turn, Context: ctx}
+	gated := gate.Call{Tool: c.tool, Args: c.args.checked.Args, Needs: host.Keys.flagged(c.args.checked.Args, c.needs), Turn: c.env.Turn, Context: ctx}
 	a.Decision = host.Gate.Judge(gated)
 	a.Decision.Allows, _ = gate.Exact(gated)
 	a.Wide = gate.Wide(gated)

@@ -59,13 +59,13 @@ func (r Record) Dead() bool {
 // auditRecord is what there is to keep of the call so far.
 func (c *call) auditRecord() Record {
 	r := Record{
-		Call: c.Call, Tool: c.Name, Began: c.begun, Args: c.Arguments, Plan: c.plan,
-		Allowed: c.judged.Verdict == gate.Allow, Rule: c.judged.Rule, Layer: c.judged.Layer, Sandbox: c.confinement(),
+		Call: c.Call, Tool: c.Name, Began: c.stages.begun, Args: c.Arguments, Plan: c.plan,
+		Allowed: c.verdict.decision.Verdict == gate.Allow, Rule: c.verdict.decision.Rule, Layer: c.verdict.decision.Layer, Sandbox: c.confinement(),
 	}
 	if c.tool != nil {
 		r.Tool = c.tool.Spec().Name
 	}
-	if c.normal && len(c.checked.Issues) == 0 {
+	if c.args.valid() {
 		r.Args = c.effective()
 	}
 	return r
@@ -119,16 +119,16 @@ func (c *call) audit() error {
 		return nil
 	}
 	r := c.auditRecord()
-	r.Trace = c.trace
-	if c.failed == "plan" || c.reached(Executing) {
-		r.Attempts = max(1, c.tried, c.result.Meta.Attempts)
+	r.Trace = c.stages.trace
+	if c.stages.failed == "plan" || c.reached(Executing) {
+		r.Attempts = max(1, c.tries.failed, c.result.Meta.Attempts)
 	}
 	r.Result, r.Duration = &c.result, c.result.Duration
 	switch d := c.result.Denial; {
 	case d != nil:
 		r.Allowed, r.Rule, r.Layer = false, d.Rule, d.Layer
 	case !r.Allowed:
-		r.Rule, r.Layer = "", c.failed
+		r.Rule, r.Layer = "", c.stages.failed
 	}
 	c.host.Audit.Ended(r)
 	return nil

@@ -17,9 +17,9 @@ import (
 func TestF211_F248BudgetOfCalls(t *testing.T) {
 	var s sleeper
 	w := toolstest.NewWorld(t, s.tool("read", tools.WithReads))
-	w.Host.Budget = &run.Budget{MaxCalls: 3}
+	w.Host.Schedule.Budget = &run.Budget{MaxCalls: 3}
 	first, _ := run.Batch(t.Context(), w.Host, calls(`read {}`, `nope {}`))
-	if w.Host.Budget.Refused() || !first[0].Success {
+	if w.Host.Schedule.Budget.Refused() || !first[0].Success {
 		t.Errorf("within the budget: %+v", first)
 	}
 	second, _ := run.Batch(t.Context(), w.Host, calls(`read {}`, `read {}`, `read {}`))
@@ -32,7 +32,7 @@ func TestF211_F248BudgetOfCalls(t *testing.T) {
 			}
 		}
 	}
-	if refused != 2 || !w.Host.Budget.Refused() {
+	if refused != 2 || !w.Host.Schedule.Budget.Refused() {
 		t.Errorf("%d of 5 calls refused: %+v", refused, second)
 	}
 }
@@ -41,7 +41,7 @@ func TestF211BudgetOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sleeper
 		w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.tool("alone", tools.Alone))
-		w.Host.Budget = &run.Budget{MaxTime: time.Second}
+		w.Host.Schedule.Budget = &run.Budget{MaxTime: time.Second}
 		began := time.Now()
 		// Two that run together take both their times.
 		results, _ := run.Batch(t.Context(), w.Host, calls(`read {"ms":400}`, `read {"ms":400}`, `alone {"ms":900}`, `alone {"ms":1}`))
@@ -63,7 +63,7 @@ func TestF211QuestionsAreFree(t *testing.T) {
 		var s sleeper
 		asks := s.tool("clarify", tools.Alone)
 		w := toolstest.NewWorld(t, thinking{asks}, s.tool("read", tools.WithReads))
-		w.Host.Budget = &run.Budget{MaxTime: time.Second}
+		w.Host.Schedule.Budget = &run.Budget{MaxTime: time.Second}
 		results, _ := run.Batch(t.Context(), w.Host, calls(`clarify {"ms":5000}`, `read {"ms":900}`))
 		equal(t, "results", data(results), []string{"slept 5000", "slept 900"})
 	})
@@ -82,6 +82,6 @@ func TestF125Serial(t *testing.T) {
 	w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), edit.New(), write.New())
 	list := calls(`read {}`, `read {}`, `write_file {"path":"a","content":"x"}`, `write_file {"path":"b","content":"x"}`)
 	equal(t, "by file", run.Partition(w.Host, list), [][]int{{0, 1}, {2, 3}})
-	w.Host.Serial = true
+	w.Host.Schedule.Serial = true
 	equal(t, "serial", run.Partition(w.Host, list), [][]int{{0, 1}, {2}, {3}})
 }

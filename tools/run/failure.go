@@ -37,7 +37,7 @@ func (c *call) failure(err error) tools.Result {
 		var each []tools.Result
 		for _, err := range joined.Errs {
 			r := c.failure(err)
-			r.Speak(c.host.Messages)
+			r.Speak(c.host.Validation.Language)
 			each = append(each, r)
 		}
 		return joined.Join(each)
@@ -91,9 +91,9 @@ func (c *call) failure(err error) tools.Result {
 }
 
 func (c *call) reached(s State) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return order(c.state) >= order(s)
+	c.life.mu.Lock()
+	defer c.life.mu.Unlock()
+	return c.life.state.order() >= s.order()
 }
 
 // around is how many lines before and after a conflict are shown.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tandem/filetime/text/show"
 	"tandem/tools"
@@ -47,16 +46,6 @@ type HookDenial struct{ Reason string }
 
 func (d *HookDenial) Error() string { return d.Reason }
 
-// hooked is what hooks have done to a call.
-type hooked struct {
-	ran bool // the ones before the call
-	err error
-	// took is how long they ran before the call began.
-	took time.Duration
-	// changedBy are the names of those that have changed the arguments.
-	changedBy []string
-}
-
 // hooks are those that are for the call.
 func (c *call) hooks() []Hook {
 	if c.tool == nil || len(c.host.Hooks) == 0 {
@@ -68,17 +57,17 @@ func (c *call) hooks() []Hook {
 
 // awaitsHooks says that it is not known what the call is about before its hooks have run.
 func (c *call) awaitsHooks() bool {
-	return !c.hooked.ran && c.normal && len(c.checked.Issues) == 0 &&
+	return !c.args.hooks.ran && c.args.valid() &&
 		slices.ContainsFunc(c.hooks(), func(h Hook) bool { return h.Before != nil })
 }
 
 // beforeHooks has the hooks before the call run, once: the scheduler needs the arguments that they leave, and calls it first.
 func (c *call) beforeHooks() error {
 	if !c.awaitsHooks() {
-		return c.hooked.err
+		return c.args.hooks.err
 	}
 	since := c.host.now()
-	c.hooked.err = catch(func() error {
+	c.args.hooks.err = catch(func() error {
 		for _, h := range c.hooks() {
 			if h.Before == nil {
 				continue
@@ -89,8 +78,8 @@ func (c *call) beforeHooks() error {
 		}
 		return nil
 	})
-	c.hooked.ran, c.hooked.took = true, c.host.now().Sub(since)
-	return c.hooked.err
+	c.args.hooks.ran, c.args.hooks.took = true, c.host.now().Sub(since)
+	return c.args.hooks.err
 }
 
 func (c *call) beforeHook(h Hook) error {
@@ -115,8 +104,8 @@ func (c *call) beforeHook(h Hook) error {
 	if changed == nil {
 		return nil
 	}
-	checked := c.tool.Schema().CheckIn(c.host.Messages, changed, c.host.Coerce)
-	if len(checked.Issues) == 0 && string(checked.Args) == string(c.checked.Args) {
+	checked := c.host.Validation.check(c.tool, changed)
+	if len(checked.Issues) == 0 && string(checked.Args) == string(c.args.checked.Args) {
 		return nil
 	}
 	if len(checked.Issues) > 0 {
@@ -127,17 +116,16 @@ func (c *call) beforeHook(h Hook) error {
 		}
 		return refusal
 	}
-	c.hooked.changedBy = append(c.hooked.changedBy, h.Name)
-	c.checked = checked
-	if t := c.tool.Title(c.checked.Args); t != "" {
-		c.title = show.Visible(t, false)
+	c.args.change(h.Name, checked)
+	if t := c.tool.Title(c.args.checked.Args); t != "" {
+		c.shown.title = show.Visible(t, false)
 	}
 	return nil
 }
 
 func (c *call) hookedCall() Hooked {
 	return Hooked{
-		Session: c.env.Session, Call: c.ID, Turn: c.env.Turn, Tool: c.tool.Spec().Name, Args: slices.Clone(c.checked.Args),
+		Session: c.env.Session, Call: c.ID, Turn: c.env.Turn, Tool: c.tool.Spec().Name, Args: slices.Clone(c.args.checked.Args),
 		Error: string(c.result.Error),
 	}
 }
@@ -159,10 +147,10 @@ func tidy(text string, limit int) string { return clip(strings.TrimSpace(show.Pr
 
 // changedArgs tells the model, which knows the arguments that it sent, what hooks have made of them.
 func (c *call) changedArgs() string {
-	if len(c.hooked.changedBy) == 0 || !c.reached(Executing) {
+	if len(c.args.hooks.changedBy) == 0 || !c.reached(Executing) {
 		return ""
 	}
-	return fmt.Sprintf("The call ran with other arguments than yours, changed by %s: %s", strings.Join(c.hooked.changedBy, ", "), tidy(string(c.checked.Args), 1000))
+	return fmt.Sprintf("The call ran with other arguments than yours, changed by %s: %s", strings.Join(c.args.hooks.changedBy, ", "), tidy(string(c.args.checked.Args), 1000))
 }
 
 // afterHooks gives the hooks after the call what the model is about to read.

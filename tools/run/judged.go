@@ -30,8 +30,8 @@ type judgedRunner struct {
 
 // Level is none for a call whose command no sandbox could confine.
 func (r *judgedRunner) Level() sandbox.Level {
-	if r.c.lost != "" {
-		return sandbox.Level{Name: sandbox.LevelNone, Reason: r.c.lost}
+	if r.c.tries.lost != "" {
+		return sandbox.Level{Name: sandbox.LevelNone, Reason: r.c.tries.lost}
 	}
 	return r.Runner.Level()
 }
@@ -43,7 +43,7 @@ func (r *judgedRunner) Start(ctx context.Context, cmd sandbox.Command) (sandbox.
 		return n.Act == tools.Runs && slices.Equal(n.Argv, cmd.Argv) && cmd.Dir != nil && n.Place.Path() == cmd.Dir.Path() && n.Profile == cmd.Profile &&
 			slices.Equal(n.Ports, cmd.Ports)
 	}
-	input := cmd.Stdin != "" && cmd.Stdin != string(r.c.checked.Args) // those were judged
+	input := cmd.Stdin != "" && cmd.Stdin != string(r.c.args.checked.Args) // those were judged
 	more := cmd.Env != nil || cmd.Given != nil || input || cmd.Privileged || cmd.Leave || cmd.Keeps != ""
 	if r.c.plan == nil || more || !slices.ContainsFunc(r.c.plan.Needs, judged) {
 		return nil, r.c.unjudged("command")

@@ -85,7 +85,7 @@ func TestFaultT14ThinkingIsNoToolTime(t *testing.T) {
 				w := toolstest.NewWorld(t, tool, s.tool("read", tools.WithReads))
 				w.Env.Limits.ToolTimeout = c.limit
 				if c.budget > 0 {
-					w.Host.Budget = &run.Budget{MaxTime: c.budget}
+					w.Host.Schedule.Budget = &run.Budget{MaxTime: c.budget}
 				}
 				w.Host.Gate = gateFunc(func(c gate.Call) gate.Decision {
 					if c.Needs[0].Act == tools.Reaches {

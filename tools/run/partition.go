@@ -9,8 +9,8 @@ import (
 	"tandem/tools"
 )
 
-// slot is what the scheduler knows of a call: with whom it may run, and which files it is about.
-type slot struct {
+// footprint is what the scheduler knows of a call: with whom it may run, and which files it is about.
+type footprint struct {
 	together tools.Together
 	files    []string // canonical; only for OtherFiles
 }
@@ -51,7 +51,7 @@ func (b *batch) close() {
 }
 
 // takes says whether a call may run together with all that are in the batch.
-func (b *batch) takes(s slot) bool {
+func (b *batch) takes(s footprint) bool {
 	if b.begun && (b.together != s.together || s.together == tools.Alone) {
 		return false
 	}
@@ -59,7 +59,7 @@ func (b *batch) takes(s slot) bool {
 }
 
 // add makes a call one of the batch, which takes it.
-func (b *batch) add(s slot) {
+func (b *batch) add(s footprint) {
 	if b.files == nil {
 		b.files = map[string]bool{}
 	}
@@ -73,17 +73,17 @@ func (b *batch) add(s slot) {
 // form one, consecutive edits of different files too; every other call is alone. It is the plan that Batch carries out, as long as no
 // hook changes what a call is about: hooks are not run here.
 func Partition(host *Host, calls []Call) [][]int {
-	var slots []slot
+	var slots []footprint
 	for _, c := range calls {
 		p := &call{Call: c, host: host}
 		p.prepare()
-		slots = append(slots, p.slot())
+		slots = append(slots, p.footprint())
 	}
 	return partition(slots)
 }
 
 // partition is the pure part of Partition.
-func partition(slots []slot) (out [][]int) {
+func partition(slots []footprint) (out [][]int) {
 	var open batch
 	for i, s := range slots {
 		if len(out) == 0 || !open.takes(s) {
@@ -96,19 +96,19 @@ func partition(slots []slot) (out [][]int) {
 	return out
 }
 
-// slot works out where a prepared call belongs: a function of the tool, its arguments and the files that they lead to.
+// footprint works out where a prepared call belongs: a function of the tool, its arguments and the files that they lead to.
 // Whatever is not known to be safe is alone, and so is a call that will be refused.
-func (c *call) slot() (s slot) {
-	if c.host.Parallel {
-		return slot{together: asked}
+func (c *call) footprint() (s footprint) {
+	if c.host.Schedule.Parallel {
+		return footprint{together: asked}
 	}
 	err := catch(func() error {
-		if c.tool == nil || !c.normal || len(c.checked.Issues) > 0 {
+		if c.tool == nil || !c.args.valid() {
 			return nil
 		}
 		switch c.tool.Spec().Together {
 		case tools.Commands:
-			if !c.host.SerialCommands && c.onlyReads() {
+			if !c.host.Schedule.SerialCommands && c.onlyReads() {
 				s.together = tools.Commands
 			}
 		case tools.WithReads:
@@ -117,21 +117,21 @@ func (c *call) slot() (s slot) {
 				s.files = []string{spec.Category} // no path: those are absolute
 			}
 		case tools.OtherFiles:
-			if files := c.writes(); len(files) > 0 && !c.host.Serial {
-				s = slot{together: tools.OtherFiles, files: files}
+			if files := c.writes(); len(files) > 0 && !c.host.Schedule.Serial {
+				s = footprint{together: tools.OtherFiles, files: files}
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return slot{}
+		return footprint{}
 	}
 	return s
 }
 
 // onlyReads says that the call is a command that provably only reads.
 func (c *call) onlyReads() bool {
-	needs, err := c.tool.Needs(c.env, c.checked.Args)
+	needs, err := c.tool.Needs(c.env, c.args.checked.Args)
 	return err == nil && len(needs) > 0 && needs[0].OnlyReads()
 }
 
@@ -146,7 +146,7 @@ func (c *call) fails() bool {
 
 // writes gives the canonical paths of the files that the call changes; nil where that cannot be told.
 func (c *call) writes() []string {
-	needs, err := c.tool.Needs(c.env, c.checked.Args)
+	needs, err := c.tool.Needs(c.env, c.args.checked.Args)
 	if err != nil || slices.ContainsFunc(needs, func(n tools.Need) bool { return !n.Act.Writes() }) {
 		return nil
 	}

@@ -407,9 +407,9 @@ func TestResolveLate(t *testing.T) {
 			w := toolstest.NewWorld(t, needing(tools.Spec{Name: "here", Kind: tools.Read}, says))
 			late := needing(tools.Spec{Name: "late", Kind: tools.Read}, says)
 			present := w.Host.Tools
-			w.Host.Present = func() *tools.Set { return present }
+			w.Host.Offering.Present = func() *tools.Set { return present }
 			asked := 0
-			w.Host.Resolve = func(context.Context, string) (bool, error) {
+			w.Host.Offering.Resolve = func(context.Context, string) (bool, error) {
 				if asked++; tt.there {
 					present = toolstest.SetOf(append(w.Host.Tools.List(), late)...)
 				}
@@ -447,7 +447,7 @@ func TestEffectsOfACommand(t *testing.T) {
 			}, tools.Need{Act: tools.Runs, Argv: []string{"make"}, Place: place}))
 			w.Host.Gate = allowing{}
 			var about run.Command
-			w.Host.BeforeCommand = func(_ context.Context, c run.Command) run.Began {
+			w.Host.Changes.BeforeCommand = func(_ context.Context, c run.Command) run.Began {
 				about = c
 				return run.Began{
 					Warnings: []filetime.Warning{{Path: w.Path("b"), Says: "is older on disk."}},
@@ -463,7 +463,7 @@ func TestEffectsOfACommand(t *testing.T) {
 			}
 			var heard []string
 			if tt.heard {
-				w.Host.Landed = func(c filetime.Change, l filetime.Landed) { heard = append(heard, c.Call) }
+				w.Host.Changes.Landed = func(c filetime.Change, l filetime.Landed) { heard = append(heard, c.Call) }
 			}
 			r := w.Call("x", `{}`)
 			warned := "\nb is older on disk."
@@ -510,11 +510,11 @@ func TestWatchedCommands(t *testing.T) {
 			},
 		}))
 		told, watched, unkept := false, false, 0
-		w.Host.BeforeCommand = func(_ context.Context, c run.Command) run.Began {
+		w.Host.Changes.BeforeCommand = func(_ context.Context, c run.Command) run.Began {
 			told, watched = true, !c.Unwatched
 			return run.Began{}
 		}
-		w.Host.Unkept = func(context.Context, run.Command) string {
+		w.Host.Changes.Unkept = func(context.Context, run.Command) string {
 			unkept++
 			return "unkept"
 		}

@@ -31,7 +31,7 @@ func (c *call) repeatable() bool {
 	return len(c.plan.Needs) > 0 && (spec.Kind.ReadOnly() || spec.Idempotent)
 }
 
-// attempts runs the plan, again after a failure that may pass. ctx bounds all attempts together. While it waits the call has no place.
+// attempts runs the plan, again after a failure that may pass. ctx bounds all attempts together. While it waits the call has no slot.
 func (c *call) attempts(ctx context.Context) (r tools.Result, err error) {
 	pause := c.host.Retry.Backoff
 	for n := 1; ; n++ {
@@ -44,7 +44,7 @@ func (c *call) attempts(ctx context.Context) (r tools.Result, err error) {
 		if failed.Success || !failed.Retryable || ctx.Err() != nil || !c.repeatable() {
 			return r, err
 		}
-		if c.tried = n; n >= c.host.Retry.Attempts {
+		if c.tries.failed = n; n >= c.host.Retry.Attempts {
 			return r, err
 		}
 		c.progress(tools.Progress{Text: fmt.Sprintf("It failed (%s), and is tried again in %v.\n", failed.Error, pause)})
@@ -54,7 +54,7 @@ func (c *call) attempts(ctx context.Context) (r tools.Result, err error) {
 		if over := c.alive(); over != nil {
 			return r, over
 		}
-		place, over := c.place()
+		place, over := c.takeSlot()
 		if over != nil {
 			return r, over
 		}
@@ -74,16 +74,5 @@ func (r Retry) sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-t.C:
 	case <-ctx.Done():
-	}
-}
-
-// tellAttempts puts into the result how often the call was made, where that is more than once.
-func (c *call) tellAttempts() {
-	switch {
-	case c.result.Success && c.tried > 0:
-		c.result.Meta.Attempts = c.tried + 1
-	case c.tried > 1:
-		c.result.Meta.Attempts = c.tried
-		c.result.Data += fmt.Sprintf("\nIt was tried %d times. Go on without it, or try it again later.", c.tried)
 	}
 }

@@ -101,7 +101,7 @@ func TestF222NoPlaceWhileWaiting(t *testing.T) {
 		var s sleeper
 		tool, made := flaky(tools.Spec{Name: "flaky", Kind: tools.Read, Together: tools.WithReads}, []tools.Need{{Act: tools.Reads}}, 9, "")
 		w := toolstest.NewWorld(t, tool, s.tool("read", tools.WithReads))
-		w.Host.Slots = run.NewSlots(func() int { return 1 }, nil)
+		w.Host.Schedule.Slots = run.NewSlots(func() int { return 1 }, nil)
 		w.Host.Retry = run.Retry{Attempts: 9, Backoff: time.Hour, Sleep: func(ctx context.Context, d time.Duration) {
 			equal(t, "pause", d, time.Hour<<(*made-1))
 			select {

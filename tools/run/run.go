@@ -1,5 +1,17 @@
 // Package run carries tool calls out: the pipeline of one call as a list of stages, the partition of many calls into
 // batches, and the executor that starts calls while the model is still writing.
+//
+// The rules:
+//
+//   - A call goes through stages (call.go), in order. The first error ends it: the stages after that one are left out, but for those that
+//     happen to every call. One return goes back: a sandbox that failed leads to the needs again, once.
+//   - What a call needs is judged before anything is read for it, what its plan needs before a person is asked, and both again when the
+//     answer comes.
+//   - Consecutive calls whose footprints (partition.go) allow it form a batch. A batch begins when all calls of the one before have ended.
+//   - A call that has none beside it runs in a goroutine; two and more run on the batch's pool (conc.go), which has the limit, the context of
+//     the turn and the order of submission.
+//   - Progress and completion are reported at once, results in the order of the calls (Stream.yield).
+//   - A call gives up its slot and stops its clock while a person is asked.
 package run
 
 import (
@@ -14,7 +26,6 @@ import (
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
-	"tandem/tools/messages"
 )
 
 // Call is one call as somebody asked for it: Arguments is raw and may be anything.
@@ -191,14 +202,8 @@ type Host struct {
 	// Tools are what may be called. They belong to the request whose calls these are, and stay as they are until the last of
 	// them has ended.
 	Tools *tools.Set
-	// Present gives the session's tools as they are now: a call of a tool that is not among them any more does not begin. nil
-	// where nothing is taken out meanwhile.
-	Present func() *tools.Set
-	// Resolve makes a tool known that is in no set yet, so that Present has it then; false is that there is none, and an error says why
-	// not. It is asked in the call's turn and may take long. May be nil.
-	Resolve func(ctx context.Context, name string) (bool, error)
-	// Offer says what of a set a model is shown; nil shows all in full.
-	Offer func(*tools.Set) tools.Offer
+	// Offering is what of Tools may be called and seen by now.
+	Offering Offering
 	// Hooks stand around the calls of the tools that they match, in order: before a call each gets the arguments that the one before
 	// it has left, after it the text.
 	Hooks []Hook
@@ -216,37 +221,20 @@ type Host struct {
 	Env func(call Call) *tools.Env
 	// Observe gets every event; it must not block. May be nil.
 	Observe func(Event)
-	// Unkept says, in a sentence for a person who is asked about a command, what it may change for good; "" is nothing. May be nil.
-	Unkept func(ctx context.Context, c Command) string
-	// BeforeCommand is called before a command runs; may be nil.
-	BeforeCommand func(ctx context.Context, c Command) Began
-	// Landed is told of every change that landed, before the result is given out; calls of one batch tell concurrently.
-	// May be nil.
-	Landed func(c filetime.Change, l filetime.Landed)
-	// Stale is called after Landed with the files that a call or its command has changed: what is known of their syntax is of former texts.
-	// May be nil.
-	Stale func(l filetime.Landed)
+	// Changes keeps track of what calls change.
+	Changes Changes
 	// Apply overrides where changes go, "" for the files' own choice.
 	Apply filetime.Apply
 	Trace bool
-	// Serial lets no two changes happen at the same time, also of different files.
-	Serial bool
-	// SerialCommands lets no two commands run at the same time, also where they only read. Parallel makes one batch of all calls,
-	// whatever they do.
-	SerialCommands, Parallel bool
-	// Slots bounds the calls that run at the same time, also of other runs; nil is no bound.
-	Slots *Slots
-	// Budget bounds the calls of the turn; nil is no bound.
-	Budget *Budget
+	// Schedule says which calls run at the same time, and how many.
+	Schedule Schedule
 	// Retry is for calls that only look, and those that their tool declares to be idempotent.
 	Retry Retry
 	// Keys are what the session was told of files that hold keys; nil remembers none.
 	Keys *Keys
-	// Messages is the language of what the model reads.
-	Messages messages.Language
-	// Coerce lets the validator turn "true" into true and the like.
-	Coerce bool
-	Now    func() time.Time
+	// Validation is how arguments are read.
+	Validation Validation
+	Now        func() time.Time
 	// Log gets what no model and no person should read, such as the stack of a tool that panicked. nil means the
 	// default logger.
 	Log *slog.Logger

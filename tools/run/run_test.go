@@ -563,7 +563,7 @@ func TestF085CancelInTheMidstOfAChange(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := toolstest.NewWorld(t, write.New())
 				w.Host.Files, w.Env.Limits.ToolTimeout = partFiles{w.Files}, c.limit
-				w.Host.Budget = &run.Budget{MaxTime: c.most}
+				w.Host.Schedule.Budget = &run.Budget{MaxTime: c.most}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Minute, func() { cancel(c.end) })
 				r := toolstest.One(ctx, w.Host, calls(`write_file {"path":"a","content":"x"}`)[0])
@@ -681,7 +681,7 @@ func TestF084GivenUp(t *testing.T) {
 					}}, nil
 				},
 			}))
-			w.Host.Slots = run.NewSlots(func() int { return 1 }, nil)
+			w.Host.Schedule.Slots = run.NewSlots(func() int { return 1 }, nil)
 			var mu sync.Mutex
 			completed := map[string]int{}
 			w.Host.Observe = func(e run.Event) {
@@ -748,7 +748,7 @@ func TestF046F047F048ValidatedBeforeRunning(t *testing.T) {
 		entered++
 		return done("ok"), nil
 	}))
-	w.Host.Coerce = false
+	w.Host.Validation.Coerce = false
 	asked := 0
 	w.Host.Gate = gate.ModeAsk
 	w.Host.Asker = askFunc(func(run.Question) run.Answer { asked++; return run.Answer{Outcome: run.Allowed} })
@@ -972,7 +972,7 @@ func TestPinnedSet(t *testing.T) {
 	w = toolstest.NewWorld(t, probe(tools.Spec{Name: "ours"}, say("ours", false)))
 	w.Host.Tools = w.Host.Tools.With(layer(t, tools.RankClient, probe(tools.Spec{Name: "theirs"}, say("theirs", true))))
 	present.Store(w.Host.Tools)
-	w.Host.Present = present.Load
+	w.Host.Offering.Present = present.Load
 	results, _ := run.Batch(t.Context(), w.Host, []run.Call{
 		{ID: "1", Name: "theirs", Arguments: []byte("{}")},
 		{ID: "2", Name: "theirs", Arguments: []byte("{}")},
@@ -1120,8 +1120,8 @@ func TestFaultM5ChangedFilesAreStale(t *testing.T) {
 		return done("seen"), nil
 	}))
 	var order []string
-	w.Host.Landed = func(filetime.Change, filetime.Landed) { order = append(order, "landed") }
-	w.Host.Stale = func(l filetime.Landed) { order = append(order, "stale "+w.Env.Name(l.Files[0].Path)) }
+	w.Host.Changes.Landed = func(filetime.Change, filetime.Landed) { order = append(order, "landed") }
+	w.Host.Changes.Stale = func(l filetime.Landed) { order = append(order, "stale "+w.Env.Name(l.Files[0].Path)) }
 	w.Call("write_file", `{"path":"a.go","content":"package a\n"}`)
 	w.Call("looks", `{}`)
 	w.Call("write_file", `{}`)
@@ -1148,7 +1148,7 @@ func TestF240ResultOfAChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	var heard []string
-	w.Host.Landed = func(c filetime.Change, l filetime.Landed) {
+	w.Host.Changes.Landed = func(c filetime.Change, l filetime.Landed) {
 		heard = append(heard, fmt.Sprintln(c.Session, c.Call, c.Turn, c.Tool, c.Label, l.Files[0].Path == path))
 	}
 	r := w.Call("edit", `{"path":"f","oldString":"a","new_text":"A","replace_all":"false"}`)
@@ -1202,7 +1202,7 @@ func TestLandsInPart(t *testing.T) {
 	w := toolstest.NewWorld(t, write.New(), edit.New())
 	w.Host.Files = halfway{w.Files}
 	heard := 0
-	w.Host.Landed = func(filetime.Change, filetime.Landed) { heard++ }
+	w.Host.Changes.Landed = func(filetime.Change, filetime.Landed) { heard++ }
 	r := w.Call("write_file", `{"path":"a","content":"b\n"}`)
 	equal(t, "code", r.Error, filetime.WriteError)
 	equal(t, "text", r.Data, "The second file could not be written.\na was changed already, before this failed.")
@@ -1255,7 +1255,7 @@ func TestF122RandomCalls(t *testing.T) {
 				ID: fmt.Sprint(n), Arguments: raw.Draw(rt, "arguments"),
 				Name: rapid.SampledFrom([]string{"edit_file", "write_file", "EDIT", "write", "nope", ""}).Draw(rt, "tool"),
 			}
-			w.Host.Coerce = n%2 == 0
+			w.Host.Validation.Coerce = n%2 == 0
 			r := toolstest.One(t.Context(), w.Host, c)
 			switch {
 			case r.Success != (r.Error == ""):
@@ -1315,9 +1315,9 @@ func TestF127CommandsTogether(t *testing.T) {
 	w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.commands())
 	list := calls(`read {}`, `bash {"only":true}`, `bash {"only":true}`, `read {}`, `bash {"only":true}`, `bash {}`, `bash {}`)
 	equal(t, "batches", run.Partition(w.Host, list), [][]int{{0}, {1, 2}, {3}, {4}, {5}, {6}})
-	w.Host.SerialCommands = true
+	w.Host.Schedule.SerialCommands = true
 	equal(t, "serial", run.Partition(w.Host, list), [][]int{{0}, {1}, {2}, {3}, {4}, {5}, {6}})
-	w.Host.Parallel = true
+	w.Host.Schedule.Parallel = true
 	equal(t, "asked for", run.Partition(w.Host, list), [][]int{{0, 1, 2, 3, 4, 5, 6}})
 }
 
@@ -1364,7 +1364,7 @@ func TestF133SiblingsAreCancelled(t *testing.T) {
 				var s sleeper
 				w := toolstest.NewWorld(t, s.tool("read", tools.WithReads), s.commands())
 				w.Env.Limits.MaxConcurrency = 3
-				w.Host.Parallel = c.parallel
+				w.Host.Schedule.Parallel = c.parallel
 				results, _ := run.Batch(t.Context(), w.Host, calls(c.calls...))
 				var got []string
 				for _, r := range results {

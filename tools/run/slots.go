@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Slots is a FIFO semaphore: it bounds how many calls run at the same time. Calls that wait for a person take no place.
+// Slots is a FIFO semaphore: it bounds how many calls run at the same time. Calls that wait for a person take no slot.
 type Slots struct {
 	limit func() int
 	of    *Slots
@@ -16,11 +16,11 @@ type Slots struct {
 	queue []chan struct{} // who waits, the first is next
 }
 
-// NewSlots gives as many places as limit says whenever one is free. Each also takes one of the wider places, unless
-// those are nil.
+// NewSlots makes as many slots as limit returns, which is asked whenever one is free. Each takes one of the wider slots too, unless those
+// are nil.
 func NewSlots(limit func() int, wider *Slots) *Slots { return &Slots{limit: limit, of: wider} }
 
-// take waits for a place; nil has as many as are wanted. release gives it back.
+// take waits for a slot; nil has as many as are wanted. release gives it back.
 func (p *Slots) take(ctx context.Context) (release func(), err error) {
 	if p == nil {
 		return func() {}, nil
@@ -56,7 +56,7 @@ func (p *Slots) take(ctx context.Context) (release func(), err error) {
 	return func() { wider(); p.leave() }, nil
 }
 
-// leave gives a place back, and hands out those that are free.
+// leave gives a slot back, and hands out those that are free.
 func (p *Slots) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

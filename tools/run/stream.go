@@ -65,14 +65,14 @@ func (s *Stream) feed() {
 	s.feeding = true
 	for s.begun < len(s.calls) {
 		c := s.calls[s.begun]
-		if !s.fits(s.place(c)) {
+		if !s.fits(s.footprintOf(c)) {
 			break
 		}
-		if c.hooking || c.awaitsHooks() { // which may take long, and change what the call is about
+		if c.sched.hooking || c.awaitsHooks() { // which may take long, and change what the call is about
 			if s.busy > 0 && s.busy >= s.open.limit {
 				break // hooks take a worker's place
 			}
-			if s.hookTogether(); c.hooking {
+			if s.hookTogether(); c.sched.hooking {
 				break
 			}
 			continue
@@ -117,15 +117,15 @@ func (s *Stream) carry(c *call, ctx context.Context, stop context.CancelCauseFun
 	s.yield(c)
 }
 
-// place is where a call belongs, by what is known of it. s.mu is held, and released while it is found out.
-func (s *Stream) place(c *call) slot {
-	if c.where == nil {
+// footprintOf is where a call belongs, by what is known of it. s.mu is held, and released while it is found out.
+func (s *Stream) footprintOf(c *call) footprint {
+	if c.sched.footprint == nil {
 		s.mu.Unlock()
-		where := c.slot()
+		where := c.footprint()
 		s.mu.Lock()
-		c.where = &where
+		c.sched.footprint = &where
 	}
-	return *c.where
+	return *c.sched.footprint
 }
 
 // hookTogether starts the hooks of the next call, and of those behind it that may run together with it by what is known of them. Each is
@@ -139,41 +139,41 @@ func (s *Stream) hookTogether() {
 	}
 	for i := s.begun; i < len(s.calls) && room > 0; i++ {
 		c := s.calls[i]
-		where := s.place(c)
+		where := s.footprintOf(c)
 		if next.begun && !next.takes(where) {
 			return
 		}
 		next.add(where)
 		room--
-		if c.hooking || !c.awaitsHooks() {
+		if c.sched.hooking || !c.awaitsHooks() {
 			continue
 		}
-		c.hooking = true
+		c.sched.hooksBegin()
 		s.running.start(func() {
 			_ = c.beforeHooks() // the error is that of its stage
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			c.where, c.hooking = nil, false
+			c.sched.hooksEnd()
 			s.feed()
 		})
 	}
 }
 
 // fits reports whether a call may be started: it joins the open batch, or all calls of that one have ended. s.mu is held.
-func (s *Stream) fits(where slot) bool { return s.busy == 0 || s.open.takes(where) }
+func (s *Stream) fits(where footprint) bool { return s.busy == 0 || s.open.takes(where) }
 
 // join makes the next call, which fits, one of the open batch, or of a new one. s.mu is held.
 func (s *Stream) join(c *call) {
-	if !s.open.begun || !s.open.takes(*c.where) {
+	if !s.open.begun || !s.open.takes(*c.sched.footprint) {
 		s.open.close()
 		s.open = batch{limit: max(1, c.limit())}
 		s.open.commands, s.open.stop = context.WithCancelCause(s.ctx)
 		s.batches = append(s.batches, nil)
 	}
-	s.open.add(*c.where)
+	s.open.add(*c.sched.footprint)
 	last := len(s.batches) - 1
 	s.batches[last] = append(s.batches[last], s.begun)
-	c.batch, c.group = last+1, s.calls[s.batches[last][0]].ID
+	c.sched.join(last+1, s.calls[s.batches[last][0]].ID)
 }
 
 // ended starts what may run now that a call has ended.
@@ -203,7 +203,7 @@ func (s *Stream) yield(finished *call) {
 		s.yielded++
 		s.mu.Unlock()
 		delete(s.done, c)
-		c.enter(Yielded, Event{Phase: c.phase, Result: &c.result})
+		c.enter(Yielded, Event{Phase: c.shown.phase, Result: &c.result})
 	}
 }
 

@@ -72,7 +72,7 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 		},
 	}
 	w.Host = &run.Host{
-		Tools: SetOf(list...), Files: w.Files, Gate: gate.ModeAuto, Asker: w, Now: time.Now, Coerce: true,
+		Tools: SetOf(list...), Files: w.Files, Gate: gate.ModeAuto, Asker: w, Now: time.Now, Validation: run.Validation{Coerce: true},
 		Env: func(c run.Call) *tools.Env {
 			env := w.Env
 			env.Call = c.ID
@@ -186,7 +186,7 @@ func One(ctx context.Context, host *run.Host, c run.Call) tools.Result {
 func Call(ctx context.Context, tool tools.Tool, env *tools.Env, args string) (tools.Result, *tools.Plan) {
 	var plan *tools.Plan
 	host := &run.Host{
-		Tools: SetOf(tool), Gate: gate.ModeAuto, Asker: &World{Answer: run.Answer{Outcome: run.Allowed}}, Coerce: true,
+		Tools: SetOf(tool), Gate: gate.ModeAuto, Asker: &World{Answer: run.Answer{Outcome: run.Allowed}}, Validation: run.Validation{Coerce: true},
 		Env: func(run.Call) *tools.Env {
 			own := *env
 			return &own
