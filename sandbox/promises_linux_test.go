@@ -477,12 +477,12 @@ func TestWhatPathsKnow(t *testing.T) {
 
 // TestEntriesByName: a link itself is changed where that is meant, but never git's data, nor the settings of this program.
 func TestEntriesByName(t *testing.T) {
-	p, dir := jail(t, map[string]string{"app/a": "x", "app/link": "-> ../out", "app/.git/x": "x", "app/.git/link": "-> ../a", "app/.tandem/link": "-> ../a", "out": "x", "app/sub/gone": "-> none", "state/link": "-> ../app/a"})
+	p, dir := jail(t, map[string]string{"app/a": "x", "app/link": "-> ../out", "app/.git/x": "x", "app/.git/link": "-> ../a", "app/.tandem/link": "-> ../a", "out": "x", "app/sub/gone": "-> none", "state/link": "-> ../app/a", "app/sub/.git": "-> ../a", "app/.tandem~": "x", "app/deep/.tandem": "-> ../a"})
 	p.Roots = &Roots{Home: p.Home, Own: []string{dir + "/app/own"}}
 	must(t, os.WriteFile(dir+"/app/b", nil, 0o600), os.Symlink("b", dir+"/app/own"))
 	defer p.Close()
 	for name, want := range map[string]string{
-		"a": dir + "/app/a", "link": dir + "/app/link", "sub/gone": dir + "/app/sub/gone", "none": dir + "/app/none", ".git/x": "PROTECTED_PATH", ".git/link": "PROTECTED_PATH", ".tandem/link": "PROTECTED_PATH", "own": "PROTECTED_PATH",
+		"a": dir + "/app/a", "link": dir + "/app/link", "sub/gone": dir + "/app/sub/gone", "none": dir + "/app/none", ".git/x": "PROTECTED_PATH", ".git/link": "PROTECTED_PATH", ".tandem/link": "PROTECTED_PATH", "own": "PROTECTED_PATH", "sub/.git": "PROTECTED_PATH", "deep/.tandem": "PROTECTED_PATH",
 		"../state/link": "OUTSIDE_WRITE_ROOTS", "link/x": "OUTSIDE_WRITE_ROOTS",
 	} {
 		got, err := p.EntryName(name)

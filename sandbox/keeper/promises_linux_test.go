@@ -721,3 +721,36 @@ func TestProbe(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// TestLinksAndDevices: where .git is a link to a repository that may be read, a file says so; a link to what is hidden shows nothing; a device in a
+// folder that may be written is none, and a program there that has another user's rights does not get them.
+func TestLinksAndDevices(t *testing.T) {
+	dir := files(t, "app/x", "repo/HEAD", "keys/HEAD", "other/x", "third/x")
+	if err := errors.Join(os.Symlink("../repo", dir+"/app/.git"), os.Symlink("../keys", dir+"/other/.git"), os.Symlink("../repo", dir+"/app/hooks"), os.Symlink("none", dir+"/third/.git")); err != nil {
+		t.Fatal(err)
+	}
+	device := unix.Mknod(dir+"/app/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))) == nil
+	k := confined(t)
+	b := boundsOf(
+		confine.Rule{Path: dir + "/app", Access: confine.Write}, confine.Rule{Path: dir + "/app/.git", Access: confine.Read}, confine.Rule{Path: dir + "/app/hooks", Access: confine.Read}, confine.Rule{Path: dir + "/repo", Access: confine.Read},
+		confine.Rule{Path: dir + "/other", Access: confine.Write}, confine.Rule{Path: dir + "/other/.git", Access: confine.Read}, confine.Rule{Path: dir + "/keys", Access: confine.Hidden},
+		confine.Rule{Path: dir + "/third", Access: confine.Write}, confine.Rule{Path: dir + "/third/.git", Access: confine.Read},
+	)
+	for range 2 { // also of a keeper that has made the file before
+		said := lines(t, k, b, dir+"/app", "cat .git", "cat hooks", "echo x >.git", "cat ../other/.git", "cat ../third/.git", "cat ../repo/HEAD", "cat null", "awk '$5 == \""+dir+"/app\" {print $6}' /proc/self/mountinfo")
+		want := []string{
+			"gitdir: " + dir + "/repo", "cat: hooks: Permission denied", "/bin/bash: line 3: .git: Read-only file system", "cat: ../other/.git: Permission denied", "cat: ../third/.git: Permission denied", "repo/HEAD", "cat: null: Permission denied", "",
+		}
+		if !device {
+			want[6] = said[6]
+		}
+		if len(said) < 8 || !strings.Contains(said[7], "nosuid") || !strings.Contains(said[7], "nodev") {
+			t.Errorf("%q", said)
+			continue
+		}
+		want[7] = said[7]
+		if !slices.Equal(said[:8], want) {
+			t.Errorf("%q\nwant %q", said[:8], want)
+		}
+	}
+}
