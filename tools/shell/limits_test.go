@@ -159,7 +159,7 @@ func TestUnsureRunners(t *testing.T) {
 		"env --what echo sudo": "forbidden", "timeout -Z echo sudo ls": "forbidden", "timeout -v 5 echo sudo": "moderate", "timeout -vs KILL 5 echo sudo": "moderate", "timeout -sKILL 5 echo sudo": "moderate",
 		"xargs echo sudo": "moderate", "xargs -n 1 rm": "dangerous", "flock -w 5 x echo sudo": "moderate", "env -u": "moderate", "timeout -s": "moderate", "timeout": "moderate", "flock -c": "moderate",
 		"bash -o": "moderate", "bash -c -e": "moderate", "bash -c +e": "moderate", "bash -": "moderate", "bash -o pipefail": "moderate", "bash -o $x a": "moderate", "bash $x": "dangerous", "bash a $x": "moderate",
-		"bash +x $x": "dangerous", "bash -O extglob $x": "dangerous", "parallel -j": "moderate", "xargs -I": "moderate", "xargs -I X rm X": "dangerous", "eval": "dangerous", "ls | xargs -I": "moderate",
+		"bash +x $x": "dangerous", "bash -O extglob $x": "dangerous", "parallel -j": "moderate", "xargs -I": "moderate", "xargs -I X rm X": "dangerous", "eval": "dangerous", "init": "moderate", "init 0": "forbidden", "init 3": "moderate", "systemctl": "moderate", "kill": "moderate", "ls | xargs -I": "moderate",
 	} {
 		c := parse(line, "/w")
 		got := c.Danger.String()

@@ -177,7 +177,7 @@ func FuzzParse(f *testing.F) {
 // TestWrites: what a line is known to write, wherever that stands.
 func TestWrites(t *testing.T) {
 	for line, want := range map[string]string{
-		"echo x >a 2>>b; echo y &>c": "a b c", "cat <a": "", "tee -a a b": "a b", "cp -r a b c/d": "c/d c/d/a c/d/b", "cp a .": ". a", "cp -t d a e/f": "d/a d/f",
+		"echo x >a 2>>b; echo y &>c": "a b c", "cat <a": "", "tee -a a b": "a b", "cp -r a b c/d": "c/d c/d/a c/d/b", "cp a .": ". a", "cp -t d a e/f": "d/a d/f", "cp -t d a": "d/a", "wget -O a https://x": "a", "curl -O https://x/a": "", "wget -q https://x": "",
 		"install -m 755 a --target-directory=d": "d/755 d/a", "mv a b": "a b b/a", "sed -i.bak s/a/b/ f": "f s/a/b", "sed s/a/b/ f": "", "rm -- -f": "-f",
 		"dd if=a of=b": "b", "curl -o a https://x": "a", "sort --output=b a": "b", "cd sub; echo >a": "a sub/a", "bash -c 'echo >a'": "a",
 		"xargs rm a": "a", "echo $(touch a)": "a", "f() { touch a; }": "a", "echo >$x": "", "touch .git/hooks/*": ".git/hooks/*", "echo >'a b'": "a%20b",
