@@ -13,6 +13,7 @@ func (r *reader) enter(words []value, in []string) (yes, no []string) {
 		return in, in
 	}
 	r.read(in, Read{Path: words[1].text})
+	r.splits = r.splits || !plain(words[1].text)
 	for _, dir := range in {
 		yes = union(yes, []string{joinPath(dir, words[1].text)})
 	}

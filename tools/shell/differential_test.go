@@ -403,3 +403,43 @@ func readsAlone(argv []string) bool {
 	_, _, why := onlyReads(argv)
 	return why == ""
 }
+
+// TestBracesAsBash: the words that are said to come of one with braces are those that bash makes of it.
+func TestBracesAsBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	g := generator{rand.New(rand.NewPCG(rand.Uint64(), 3))}
+	var words []string
+	var claimed [][]string
+	var script strings.Builder
+	script.WriteString("set -f\n")
+	for len(words) < 500 {
+		var b strings.Builder
+		for range 1 + g.IntN(5) {
+			b.WriteString(g.one("a", "-x", "{a,b}", "{,a}", "{a,}", "{1..3}", "{3..1}", "{10..8}", "{a..c}", "{C..A}", "{0..0}", "{a,b", "a}", "{", "}", ",", "..", "{a..C}", "{01..2}", "{1..9..2}", "{*,?.go}", "{a,1..3}", "=", "{a=b,c:d}", "{../a,b}", "1", "{1,2,3}", "{a}", "{}"))
+		}
+		stmts, err := newSearch(context.Background(), "", nil).line("echo " + b.String())
+		if err != nil || len(stmts) != 1 {
+			continue
+		}
+		c, ok := stmts[0].Cmd.(*syntax.CallExpr)
+		if !ok || len(c.Args) != 2 {
+			continue
+		}
+		if list := expanded(c.Args[1]); list != nil {
+			words, claimed = append(words, b.String()), append(claimed, list)
+			script.WriteString("printf '%s\\1' " + b.String() + "; printf '\\2'\n")
+		}
+	}
+	out, err := exec.Command(bash, "--norc", "--noprofile", "-c", script.String()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, made := range strings.Split(strings.TrimSuffix(string(out), "\x02"), "\x02") {
+		if got := strings.Split(strings.TrimSuffix(made, "\x01"), "\x01"); i >= len(words) || !slices.Equal(got, claimed[i]) {
+			t.Errorf("%q: bash makes %q, claimed are %q", words[min(i, len(words)-1)], got, claimed[min(i, len(words)-1)])
+		}
+	}
+}

@@ -149,7 +149,8 @@ type reader struct {
 	opaque   string
 	entered  int
 	loops    int
-	through  int // runners that the present command runs through
+	through  int  // runners that the present command runs through
+	splits   bool // the path of the folder is several words where the shell splits it
 	vars     map[string]value
 	assigned map[string]bool // anywhere in the line
 	changed  bool            // a variable has got another value in this pass
@@ -160,11 +161,11 @@ type reader struct {
 const maxPasses = 6
 
 // readOnly says what a line reads, or why it is not known to only read.
-func readOnly(ctx context.Context, stmts []*syntax.Stmt) (reads []Read, searches bool, opaque string) {
+func readOnly(ctx context.Context, stmts []*syntax.Stmt, dir string) (reads []Read, searches bool, opaque string) {
 	if len(stmts) == 0 {
 		return nil, false, "runs nothing"
 	}
-	r := (&reader{ctx: ctx, stdin: anything()}).settled(stmts, []string{""})
+	r := (&reader{ctx: ctx, stdin: anything(), splits: !plain(dir)}).settled(stmts, []string{""})
 	return r.reads, r.searches, r.opaque
 }
 
@@ -173,7 +174,7 @@ func (r *reader) settled(stmts []*syntax.Stmt, in []string) *reader {
 	assigned := assignments(stmts)
 	vars := map[string]value{}
 	for range maxPasses {
-		n := &reader{ctx: r.ctx, vars: vars, assigned: assigned, stdin: r.stdin, entered: r.entered, loops: r.loops, through: r.through}
+		n := &reader{ctx: r.ctx, vars: vars, assigned: assigned, stdin: r.stdin, entered: r.entered, loops: r.loops, through: r.through, splits: r.splits}
 		n.list(stmts, in)
 		if !n.changed {
 			return n
@@ -653,6 +654,8 @@ func (r *reader) param(p *syntax.ParamExp, in []string) value {
 	v, known := r.vars[name]
 	switch of := shownVariables[name]; {
 	case known:
+	case name == "PWD" && r.splits:
+		v = anything()
 	case of != nil:
 		v = of()
 	case r.assigned[name]: // later in the line, as in a loop
@@ -710,8 +713,8 @@ func (r *reader) printed(s *syntax.Stmt, in []string) value {
 			return r.printed(c.X, in)
 		}
 	case *syntax.CallExpr:
-		if len(c.Assigns) == 0 && len(c.Args) > 0 {
-			return namesPrinted(wordsOf(c.Args))
+		if words := wordsOf(c.Args); len(c.Assigns) == 0 && len(words) > 0 && !(r.splits && words[0].text == "pwd") {
+			return namesPrinted(words)
 		}
 	}
 	return anything()

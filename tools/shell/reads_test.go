@@ -47,3 +47,23 @@ func TestWhatLinesRead(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldersWithBlanks: where the path of the folder is several words to the shell, nobody knows what $PWD and $(pwd) name.
+func TestFoldersWithBlanks(t *testing.T) {
+	for _, line := range []string{"cat $PWD/a", "cat $(pwd)/a", "x=$PWD; cat $x/a", "pwd | xargs ls", "for d in $(pwd); do ls \"$d\"; done", "bash -c 'cat $PWD/a'", "cat `pwd`/a"} {
+		if c := parse(line, "/w/app"); !c.ReadOnly {
+			t.Errorf("%q is asked about: %s", line, c.Opaque)
+		}
+		if c := parse(line, "/w/my app"); c.ReadOnly {
+			t.Errorf("%q is not asked about: %+v", line, c)
+		}
+		if c := parse("cd 'a b' && "+line, "/w/app"); c.ReadOnly {
+			t.Errorf("%q is not asked about: %+v", line, c)
+		}
+	}
+	for _, line := range []string{"cat a", "pwd", "echo $PWD", "ls", "for f in *.go; do cat \"$f\"; done"} {
+		if c := parse(line, "/w/my app"); !c.ReadOnly {
+			t.Errorf("%q is asked about: %s", line, c.Opaque)
+		}
+	}
+}

@@ -137,7 +137,7 @@ func Parse(ctx context.Context, line, dir string, keep ...string) Command {
 		c.Opaque = "cannot be parsed"
 	default:
 		c.Literal = !s.runs && structured(stmts) == "" && !readsFiles(stmts)
-		if c.Reads, c.Searches, c.Opaque = readOnly(ctx, stmts); c.Opaque == "" && s.danger == Dangerous {
+		if c.Reads, c.Searches, c.Opaque = readOnly(ctx, stmts, dir); c.Opaque == "" && s.danger == Dangerous {
 			c.Opaque = "may be dangerous"
 		}
 	}
