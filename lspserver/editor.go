@@ -23,7 +23,7 @@ import (
 // editor implements workspace.Editor by requests to the client.
 type editor struct{ s *server }
 
-func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, reason string, err error) {
+func (e editor) Apply(ctx context.Context, d workspace.Delivery) (out workspace.Applied, err error) {
 	s := e.s
 	defer s.b.Caught("applyEdit", &err)
 	p := protocol.ApplyEditParams{Edit: s.workspaceEdit(d)}
@@ -44,7 +44,7 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, 
 	case !s.client.documents:
 		p.Edit = lsp.WorkspaceEdit{Changes: map[uri.URI][]lsp.TextEdit{uri.URI(d.URI): textEdits(d)}}
 	}
-	var r lsp.ApplyWorkspaceEditResult
+	var r protocol.ApplyEditResult
 	if err := call(ctx, s.conn, protocol.WorkspaceApplyEdit, p, &r); err != nil {
 		var coded *wire.Error
 		switch {
@@ -53,12 +53,28 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (applied bool, 
 		case errors.As(err, &coded) && coded.Code == wire.CodeRequestFailed:
 			err = &workspace.RefusedError{Words: coded.Message}
 		}
-		return false, err.Error(), err
+		return workspace.Applied{Reason: err.Error()}, err
 	}
-	if r.FailureReason != nil {
-		reason = *r.FailureReason
+	out = workspace.Applied{OK: r.Applied, Reason: clone(r.FailureReason)}
+	if r.Tandem == nil || !s.client.tandem.Landed {
+		return out, nil
 	}
-	return r.Applied, reason, nil
+	for _, v := range r.Tandem.Versions {
+		if same(v.URI, d.URI) {
+			out.Version = &v.Version
+		}
+	}
+	return out, nil
+}
+
+// same reports that two URIs name one file, which a client may spell in another way than it was asked.
+func same(a, b string) bool {
+	if a == b {
+		return true
+	}
+	p, ok := pathOf(a)
+	q, is := pathOf(b)
+	return ok && is && p == q
 }
 
 func (e editor) Save(ctx context.Context, uris []string) (map[string]string, error) {
@@ -69,11 +85,9 @@ func (e editor) Save(ctx context.Context, uris []string) (map[string]string, err
 	failed := map[string]string{}
 	for _, f := range r.Failed {
 		failed[f.URI] = f.Reason
-		for _, asked := range uris { // the client may spell it in another way
-			if a, ok := pathOf(asked); ok {
-				if b, ok := pathOf(f.URI); ok && a == b {
-					failed[asked] = f.Reason
-				}
+		for _, asked := range uris {
+			if same(asked, f.URI) {
+				failed[asked] = f.Reason
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func clientOf(p lsp.InitializeParams) client {
 // it gets changes, which carry no version.
 func (c client) features() workspace.Features {
 	f := workspace.Features{
-		Encoding: c.encoding, Save: c.tandem.Save, Resync: c.tandem.Resync, Plain: c.plain, Versions: c.documents,
+		Encoding: c.encoding, Save: c.tandem.Save, Resync: c.tandem.Resync, Landed: c.tandem.Landed, Plain: c.plain, Versions: c.documents,
 	}
 	w := c.Workspace
 	f.Apply = c.edits() && (c.documents || c.plain)

@@ -56,14 +56,14 @@ func (f files) Resync(ctx context.Context, u string) (string, int32, error) {
 }
 
 // Apply writes the whole new text.
-func (f files) Apply(ctx context.Context, d workspace.Delivery) (bool, string, error) {
+func (f files) Apply(ctx context.Context, d workspace.Delivery) (workspace.Applied, error) {
 	se, err := f.s.b.Find(d.Session)
 	if err != nil {
-		return false, "", &workspace.RefusedError{Words: err.Error()}
+		return workspace.Applied{}, &workspace.RefusedError{Words: err.Error()}
 	}
 	text := d.New.String()
 	err = f.call(ctx, "fs/write_text_file", se, d.URI, &text, nil)
-	return err == nil, "", err
+	return workspace.Applied{OK: err == nil}, err
 }
 
 // Save has nothing to do: what the client is given it saves.

@@ -344,8 +344,8 @@ func TestNothingWrittenWithoutSession(t *testing.T) {
 		t.Errorf("a text: %v", err)
 	}
 	refused = nil
-	landed, _, err := files{s}.Apply(t.Context(), workspace.Delivery{URI: "file:///a", Session: "s-none"})
-	if landed || !errors.As(err, &refused) {
+	landed, err := files{s}.Apply(t.Context(), workspace.Delivery{URI: "file:///a", Session: "s-none"})
+	if landed.OK || !errors.As(err, &refused) {
 		t.Errorf("an edit: %v, %v", landed, err)
 	}
 }
@@ -380,8 +380,8 @@ func TestFailedWritesHaveNotLanded(t *testing.T) {
 				client.Close()
 				s.conn.Wait()
 			}
-			landed, _, err := files{s}.Apply(t.Context(), workspace.Delivery{URI: "file:///a", Session: se.ID()})
-			if landed != tt.lands || (err == nil) != tt.lands || errors.Is(err, workspace.ErrGone) != tt.gone {
+			landed, err := files{s}.Apply(t.Context(), workspace.Delivery{URI: "file:///a", Session: se.ID()})
+			if landed.OK != tt.lands || (err == nil) != tt.lands || errors.Is(err, workspace.ErrGone) != tt.gone {
 				t.Errorf("%v, %v", landed, err)
 			}
 		})

@@ -111,8 +111,8 @@ func (v view) Replay(_ context.Context, events []agent.Event) {
 // noEditor is a client without an editor: no document is open.
 type noEditor struct{}
 
-func (noEditor) Apply(context.Context, workspace.Delivery) (bool, string, error) {
-	return false, "", errors.ErrUnsupported
+func (noEditor) Apply(context.Context, workspace.Delivery) (workspace.Applied, error) {
+	return workspace.Applied{}, errors.ErrUnsupported
 }
 
 func (noEditor) Save(context.Context, []string) (map[string]string, error) {

@@ -45,8 +45,43 @@ type documentChange struct {
 }
 
 type applyResult struct {
-	Applied       bool   `json:"applied"`
-	FailureReason string `json:"failureReason,omitempty"`
+	Applied       bool    `json:"applied"`
+	FailureReason string  `json:"failureReason,omitempty"`
+	Tandem        *landed `json:"tandem,omitempty"`
+}
+
+// landed are the versions that an edit made, from an editor that promises to name them.
+type landed struct {
+	Versions []versioned `json:"versions"`
+}
+
+type versioned struct {
+	URI     string `json:"uri"`
+	Version int32  `json:"version"`
+}
+
+// name puts the versions of the edited documents into an answer; after says that they have the edit already.
+func (e *Editor) name(r *applyResult, p applyParams, after bool) {
+	if !e.o.Landed {
+		return
+	}
+	r.Tandem = &landed{Versions: []versioned{}}
+	for _, c := range p.Edit.DocumentChanges {
+		v := versioned{URI: c.TextDocument.URI}
+		d := e.docs[v.URI]
+		switch {
+		case c.Kind != "":
+			continue
+		case d != nil:
+			v.Version = d.version
+		case !after:
+			v.Version = 1 // with which it will be opened
+		}
+		if !after && len(c.Edits) > 0 {
+			v.Version++
+		}
+		r.Tandem.Versions = append(r.Tandem.Versions, v)
+	}
 }
 
 var errBroken = errors.New("attempt to compare nil with number")
@@ -147,6 +182,7 @@ func (e *Editor) carryOut(n int, id json.RawMessage, p applyParams) {
 	if err == nil && !errors.Is(err, errBroken) {
 		r.Applied = true
 		if e.o.ReplyFirst && reply == Answered {
+			e.name(&r, p, false)
 			e.conn.reply(id, r)
 		}
 		for _, step := range steps {
@@ -154,6 +190,9 @@ func (e *Editor) carryOut(n int, id json.RawMessage, p applyParams) {
 				r = applyResult{FailureReason: err.Error()}
 				break
 			}
+		}
+		if r.Applied {
+			e.name(&r, p, true)
 		}
 	} else {
 		e.refused++

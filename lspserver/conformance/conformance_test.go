@@ -29,6 +29,9 @@ func TestConformance(t *testing.T) {
 	const noEcho = "echo-first"
 	for _, c := range []struct{ client, fail, unsupported string }{
 		{"fake:strict", "", ""},
+		{"fake:strict,landed", "", ""},
+		{"fake:race,landed", "version-check same-tick every-document closed-meanwhile mixed-line-ends", ""},
+		{"fake:strict,hold=20ms,merge,landed", "", noEcho},
 		{"fake:race", "version-check same-tick every-document closed-meanwhile mixed-line-ends", ""},
 		{"fake:lying", "every-document honest closed-meanwhile mixed-line-ends", ""},
 		{"fake:race,window=100ms", "same-tick closed-meanwhile mixed-line-ends", ""},
@@ -53,6 +56,10 @@ func TestConformance(t *testing.T) {
 			}
 			if fail := strings.Join(got[Fail], " "); fail != c.fail {
 				t.Errorf("it fails %q, want %q", fail, c.fail)
+			}
+			if !strings.HasSuffix(c.client, ",landed") {
+				got[Unsupported] = slices.DeleteFunc(got[Unsupported], func(name string) bool { return name == "landed" })
+				found.Unsupported--
 			}
 			if without := strings.Join(got[Unsupported], " "); without != c.unsupported {
 				t.Errorf("it has not %q, want %q", without, c.unsupported)
@@ -174,11 +181,13 @@ func TestConformanceNoticesFaults(t *testing.T) {
 		{"honest", edit, refuse, "said not to be applied, and the text shows it"},
 		{"undo", change, from(2, gone), "one undo did not take all 2 places back"},
 		{"echo", change, gone, "no didChange shows an edit that was said to be applied"},
+		{"landed", edit, all(`"version":2`, `"version":3`), "names version 3, and the edit is version 2"},
+		{"landed", edit, all(`"tandem"`, `"other"`), "names no version"},
 		{"annotations", edit, refuse, "it refused"},
 		{"annotations", edit, gone, "it did not answer"},
 		{"create", edit, refuse, "it refused"},
 		{"delete", edit, refuse, "it refused"},
-		{"rename", edit, all(`"result":{"applied":true}`, `"error":{"code":-32603,"message":"oops"}`), "with an error: oops"},
+		{"rename", edit, all(`"result":{"applied":true,"tandem":{"versions":[]}}`, `"error":{"code":-32603,"message":"oops"}`), "with an error: oops"},
 		{"rename", "textDocument/didClose", gone, "the old document was not closed"},
 		{"rename", "textDocument/didOpen", all("saved and not", "saved, not"), "the unsaved text did not come along"},
 		{"save", "answer to tandem/documents/save", all(`"saved":["`, `"saved":["x`), "calc.go was not saved"},
@@ -195,7 +204,7 @@ func TestConformanceNoticesFaults(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s-%d", c.row, i), func(t *testing.T) {
 			t.Parallel()
-			client, err := ParseClient("fake:strict")
+			client, err := ParseClient("fake:strict,landed")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -68,6 +68,8 @@ type Options struct {
 	Split bool
 	// Whole sends whole texts, never ranges.
 	Whole bool
+	// Landed promises to name in the answer to an applyEdit the version that the edit made.
+	Landed bool
 	// ReplyFirst answers an applyEdit before its echo.
 	ReplyFirst bool
 	// Window is how long the Race profile takes from the check of the version, on arrival, to the edit; 0 is the worst
@@ -272,6 +274,9 @@ func (e *Editor) capabilities() any {
 		"experimental": map[string]any{
 			"tandem": map[string]any{"permission": true, "clarify": true, "save": true, "settingsAreOwn": true},
 		},
+	}
+	if e.o.Landed {
+		have = merge(have, map[string]any{"experimental": map[string]any{"tandem": map[string]any{"landed": true}}})
 	}
 	have = merge(have, e.o.Capabilities)
 	x, _ := have["experimental"].(map[string]any)

@@ -101,6 +101,11 @@ func rows() []row {
 			apply, toDisk, echoFirst,
 		},
 		{
+			"landed", "the answer names the version that the edit made",
+			[]string{"edit/F155_replace_all", "stale/keys_while_edit_flies"},
+			with("experimental.tandem.landed"), "Tandem searches what didChange tells for the edit", named,
+		},
+		{
 			"annotations", "edits with a label and change annotations are applied",
 			[]string{"edit/F155_replace_all"},
 			with(capabilities["annotations"]), "Tandem sends none", annotated,
@@ -322,6 +327,43 @@ func echoFirst(plays []*playing) (Verdict, string) {
 		return Unsupported, fmt.Sprintf("in %d of %d edits the answer came first; Tandem waits for the didChange", n-first, n)
 	}
 	return Pass, fmt.Sprintf("in %d of %d edits", first, n)
+}
+
+// named looks whether the version that an answer names is that of the didChange which shows the edit.
+func named(plays []*playing) (Verdict, string) {
+	n := 0
+	all, of := edits(plays)
+	for i, a := range all {
+		if !a.applied || a.echo < 0 {
+			continue
+		}
+		var answer applyResult
+		_ = json.Unmarshal(a.result, &answer)
+		version, shown := int32(-1), int32(0)
+		if answer.Tandem != nil {
+			for _, v := range answer.Tandem.Versions {
+				if v.URI == a.change.TextDocument.URI {
+					version = v.Version
+				}
+			}
+		}
+		for _, s := range of[i].seen.states {
+			if s.at == a.echo {
+				shown = s.version
+			}
+		}
+		switch {
+		case version < 0:
+			return Fail, "an answer names no version of the document"
+		case version != shown:
+			return Fail, fmt.Sprintf("an answer names version %d, and the edit is version %d", version, shown)
+		}
+		n++
+	}
+	if n == 0 {
+		return Unsupported, "no edit was applied"
+	}
+	return Pass, fmt.Sprintf("%d of %d edits", n, len(all))
 }
 
 func annotated(plays []*playing) (Verdict, string) {

@@ -48,6 +48,7 @@ type ways struct {
 	split      bool
 	whole      bool
 	replyFirst bool
+	landed     bool
 	trim       bool
 	full       bool
 	forget     bool
@@ -164,6 +165,7 @@ func (f *ways) client(set *flag.FlagSet) func() error {
 	set.BoolVar(&f.split, "split", false, "each place of an edit is echoed in a didChange of its own")
 	set.BoolVar(&f.whole, "whole", false, "didChange has whole texts")
 	set.BoolVar(&f.replyFirst, "reply-first", false, "an edit is answered before its echo")
+	set.BoolVar(&f.landed, "landed", false, "the answer to an edit names the version that it made")
 	set.BoolVar(&f.full, "full", false, "the editor has no room to save")
 	set.BoolVar(&f.trim, "trim", false, "saving takes trailing blanks away")
 	set.BoolVar(&f.forget, "forget", false, "an edit for an older text brings that text back, without what was typed since")

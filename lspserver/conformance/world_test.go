@@ -897,6 +897,7 @@ func (w *world) chance(r *rand.Rand) (there, back Latency) {
 	}
 	o.Split, o.Whole, o.ReplyFirst = one(5), one(6), one(4)
 	w.vague = o.Whole || o.Merge
+	o.Landed = o.Profile != Lying && o.Hold == 0 && !o.Split && o.Encoding != UTF32
 	if one(3) {
 		trailing := regexp.MustCompile(`[ \t]+(\r?\n|$)`)
 		o.Format = func(_, text string) string { return trailing.ReplaceAllString(text, "$1") }
@@ -930,8 +931,8 @@ func (w *world) chance(r *rand.Rand) (there, back Latency) {
 			return time.Duration(rand.New(rand.NewPCG(salt, uint64(time.Now().UnixNano()))).Int64N(int64(most)))
 		}
 	}
-	w.t.Logf("%s, a key every %v, under way up to %v, window %v, hold %v, merge %v, split %v, whole %v, reply first %v, "+
-		"format %v, faults %v, %s, eol %q", o.Profile, w.gap, most, o.Window, o.Hold, o.Merge, o.Split, o.Whole, o.ReplyFirst,
+	w.t.Logf("%s, a key every %v, under way up to %v, window %v, hold %v, merge %v, split %v, whole %v, reply first %v, landed %v, "+
+		"format %v, faults %v, %s, eol %q", o.Profile, w.gap, most, o.Window, o.Hold, o.Merge, o.Split, o.Whole, o.ReplyFirst, o.Landed,
 		o.Format != nil, o.Reply != nil, o.Encoding, w.eol)
 	return jitter(), jitter()
 }

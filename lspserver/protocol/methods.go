@@ -268,12 +268,13 @@ var (
 		"The files that the editor has open and changed in something that is no text document: a notebook, a custom "+
 			"editor. Each message names all of them. A change of one is EDIT_CONFLICT, reason open_elsewhere, until it "+
 			"is saved and named no more.")
-	WorkspaceApplyEdit = askClient[ApplyEditParams, lsp.ApplyWorkspaceEditResult]("workspace/applyEdit",
+	WorkspaceApplyEdit = askClient[ApplyEditParams, ApplyEditResult]("workspace/applyEdit",
 		"LSP's, with label and tandem beside the edit. Always documentChanges; each open document with the version "+
 			"that the edit was made for. A client that did not declare experimental.tandem gets the edit alone: as "+
 			"documentChanges where it declared these or resourceOperations, else as changes, which have no version and "+
 			"are sent only when nothing was typed for 300 ms. One call's edit of one document is one request and one step of undo."+
-			" The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a "+
+			" From a client that declared landed, the didChange of the version that the answer names is the edit. From any other the "+
+			"answer is a hint: what counts is the didChange that shows the edit. A refusal or a "+
 			"newer version makes the server carry the edit over what was typed and ask again. The error -32803 with a sentence for a person says that the edit cannot be made at all, as in a read-only document.")
 	DocumentsSave = askClient[SaveParams, SaveResult]("tandem/documents/save",
 		"Asks to save documents, for a command that is to see them or for files that were opened only to "+

@@ -26,6 +26,7 @@ type ClientExperimental struct {
 	Clarify         bool `json:"clarify,omitzero" doc:"tandem/session/clarify."`
 	Save            bool `json:"save,omitzero" doc:"tandem/documents/save."`
 	Resync          bool `json:"resync,omitzero" doc:"tandem/documents/resync."`
+	Landed          bool `json:"landed,omitzero" doc:"Replies to workspace/applyEdit name the version that the edit made."`
 	EditorRequest   bool `json:"editorRequest,omitzero" doc:"tandem/editor/request."`
 	Model           bool `json:"model,omitzero" doc:"tandem/model/stream."`
 	Review          bool `json:"review,omitzero" doc:"The client shows hunks and checks every document's version."`
@@ -541,6 +542,25 @@ type ApplyEditInfo struct {
 	Turn       int           `json:"turn"`
 	Unified    []UnifiedDiff `json:"unified"`
 	Save       bool          `json:"save" doc:"The document will be asked to be saved."`
+}
+
+// ApplyEditResult is LSP's with a field of our own, from a client that declared landed.
+type ApplyEditResult struct {
+	Applied       bool              `json:"applied"`
+	FailureReason string            `json:"failureReason,omitempty"`
+	FailedChange  *uint32           `json:"failedChange,omitempty"`
+	Tandem        *ApplyEditVersion `json:"tandem,omitempty"`
+}
+
+// ApplyEditVersion says where an edit landed.
+type ApplyEditVersion struct {
+	Versions []LandedVersion `json:"versions" doc:"Each document of the edit with the version that the edit made, or its present one where its text did not change. The client may have carried the edit over changes that it has told of."`
+}
+
+// LandedVersion is one version of a document.
+type LandedVersion struct {
+	URI     string `json:"uri"`
+	Version int32  `json:"version"`
 }
 
 // UnifiedDiff is the diff of one document.

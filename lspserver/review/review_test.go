@@ -45,14 +45,14 @@ func (b *buffer) insert(before, s string) {
 	b.change(text.Set{{Start: at, End: at, New: s}})
 }
 
-func (b *buffer) Apply(_ context.Context, d workspace.Delivery) (bool, string, error) {
+func (b *buffer) Apply(_ context.Context, d workspace.Delivery) (workspace.Applied, error) {
 	if d.Delete {
 		err := os.Remove(strings.TrimPrefix(d.URI, "file://"))
 		b.w.Close(d.URI)
-		return err == nil, "", nil
+		return workspace.Applied{OK: err == nil}, nil
 	}
 	if d.Version == nil || *d.Version != b.ver {
-		return false, "version", nil
+		return workspace.Applied{Reason: "version"}, nil
 	}
 	if b.slip != nil {
 		b.slip()
@@ -65,7 +65,7 @@ func (b *buffer) Apply(_ context.Context, d workspace.Delivery) (bool, string, e
 		set = append(set, text.Edit{Start: start, End: end, New: e.New})
 	}
 	b.change(set)
-	return true, "", nil
+	return workspace.Applied{OK: true}, nil
 }
 
 func (b *buffer) Save(context.Context, []string) (map[string]string, error) { return nil, nil }

@@ -38,6 +38,7 @@ type event struct {
 	rev           uint64
 	part          bool // the next one came in the same notification
 	gathered      bool // it may be several changes, coalesced by the editor
+	version       int32
 	disk          bool // the document was closed, and this is the difference to the disk
 	opened        bool // the document was opened with another text
 }
@@ -182,6 +183,7 @@ type attempt struct {
 type reply struct {
 	applied bool
 	reason  string
+	landed  *int32 // the version that it made, where the client promises to name it
 	err     error
 }
 
@@ -324,14 +326,14 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	go a.w.safely(func() {
-		ok, reason, err := a.w.o.Editor.Apply(call, ask)
+		r, err := a.w.o.Editor.Apply(call, ask)
 		if call.Err() == nil {
-			replies <- reply{ok, reason, err}
+			replies <- reply{r.OK, r.Reason, r.Version, err}
 		}
 	})
 
 	var got *reply
-	settled, shown := false, false
+	settled, shown, acked := false, false, false
 	after := 0 // the number of events when the reply came
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -341,7 +343,12 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		changed, open := f.changed, f.open()
 		n := d.told()
 		found, partly, traced := finding{}, false, false
-		if len(d.events) > 0 || !open {
+		awaits := a.awaits(got)
+		if !awaits && !acked {
+			found = a.acknowledged(d, got)
+			acked = a.named(got)
+		}
+		if found.verdict == absent && (len(d.events) > 0 || !open) {
 			found = a.look(d)
 			partly = found.verdict == absent && d.partly()
 			traced = found.verdict == absent && a.traced(d)
@@ -350,6 +357,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 		switch {
 		case got != nil && (got.err != nil || !got.applied):
 			return found, got
+		case awaits: // typing comes before it
 		case got != nil && found.verdict != absent:
 			return found, got
 		case got != nil && n > after && open && !partly && !traced:
@@ -452,7 +460,7 @@ func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetim
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
 	case a.traced(d), d.hidden():
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
-	case d.told() == 0 && a.w.o.Features.Plain && a.f.open(): // sent again it could be applied twice
+	case d.told() == 0 && (a.w.o.Features.Plain || a.named(got)) && a.f.open(): // sent again it could be applied twice
 		a.f.doc.held = true
 		return filetime.LandedFile{}, false, a.f.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
 	case d.told() == 0:

@@ -138,7 +138,8 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		part := i+1 < len(changes)
 		f.revisions[len(f.revisions)-1].Part = part
 		if f.out != nil {
-			f.out.events[len(f.out.events)-1].part = part
+			last := &f.out.events[len(f.out.events)-1]
+			last.part, last.version = part, version
 		}
 	}
 	if clean {

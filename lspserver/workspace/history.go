@@ -131,6 +131,15 @@ func (h *history) claim(i, j int, c filetime.Change) {
 	h.revisions = append(append(h.revisions[:i:i], one), h.revisions[j:]...)
 }
 
+// replace puts other revisions into the place of those from first to last, which lead to the same text.
+func (h *history) replace(first, last uint64, by ...filetime.Revision) {
+	i := slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Rev == first })
+	j := slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Rev == last })
+	if i >= 0 && j >= i {
+		h.revisions = slices.Replace(slices.Clone(h.revisions), i, j+1, by...)
+	}
+}
+
 // revisionOf is a change as an entry of a history.
 func revisionOf(c filetime.Change, rev uint64, set text.Set) filetime.Revision {
 	r := filetime.Revision{Rev: rev, Set: set, Author: filetime.User, Ours: true}

@@ -266,8 +266,8 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, tx *tra
 	defer cancel()
 	replies := make(chan reply, 1)
 	go w.safely(func() {
-		ok, reason, err := w.o.Editor.Apply(call, ask)
-		replies <- reply{ok, reason, err}
+		r, err := w.o.Editor.Apply(call, ask)
+		replies <- reply{r.OK, r.Reason, nil, err}
 	})
 	got := <-replies
 	moved := func() bool { return w.renamedOnDisk(from, to) }

@@ -30,7 +30,7 @@ func (w *Workspace) applyWhole(f *file, p plan, e filetime.FileEdit, tx *transac
 	ctx, cancel := context.WithTimeout(context.Background(), sendBudget)
 	defer cancel()
 	c := tx.change
-	_, _, err := w.o.Editor.Apply(ctx, Delivery{
+	_, err := w.o.Editor.Apply(ctx, Delivery{
 		URI: f.uri, Create: e.Create, Label: c.Label, Session: c.Session, Call: c.Call, Tool: c.Tool, Turn: c.Turn,
 		Old: p.before, New: p.after, Save: true,
 	})

@@ -33,19 +33,19 @@ func (e *whole) Resync(_ context.Context, uri string) (string, int32, error) {
 	return s, 0, nil
 }
 
-func (e *whole) Apply(_ context.Context, d Delivery) (bool, string, error) {
+func (e *whole) Apply(_ context.Context, d Delivery) (Applied, error) {
 	if e.refuse {
-		return false, "", &RefusedError{Words: "not this one"}
+		return Applied{}, &RefusedError{Words: "not this one"}
 	}
 	if e.silent != nil {
-		return false, "", e.silent
+		return Applied{}, e.silent
 	}
 	e.writes++
 	e.texts[d.URI] = d.New.String()
 	if e.unsaved {
-		return true, "", nil
+		return Applied{OK: true}, nil
 	}
-	return true, "", os.WriteFile(d.URI[len("file://"):], []byte(d.New.String()), 0o644)
+	return Applied{OK: true}, os.WriteFile(d.URI[len("file://"):], []byte(d.New.String()), 0o644)
 }
 
 func (e *whole) Save(context.Context, []string) (map[string]string, error) { return nil, nil }

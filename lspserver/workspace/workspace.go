@@ -60,10 +60,19 @@ var ErrGone = errors.New("the editor has disconnected")
 // RefusedError is the error of an Editor that cannot make an edit at all; Words are for a person.
 type RefusedError struct{ Words string }
 
+// Applied is the editor's reply to a Delivery.
+type Applied struct {
+	// OK says that it was applied: a hint, unless Version is there. Reason is why it was not.
+	OK     bool
+	Reason string
+	// Version is the version of the document that the edit made, from a client that promises to name it; nil from any other.
+	Version *int32
+}
+
 // Editor is the client as this package needs it. Methods may be called concurrently.
 type Editor interface {
-	// Apply requests an edit. applied is only a hint; err is an error reply, or that there was none.
-	Apply(ctx context.Context, d Delivery) (applied bool, reason string, err error)
+	// Apply requests an edit; err is an error reply, or that there was none.
+	Apply(ctx context.Context, d Delivery) (Applied, error)
 	// Save requests that documents be saved and gives those that were not, with the reason.
 	Save(ctx context.Context, uris []string) (failed map[string]string, err error)
 	// Resync requests a document's whole text.
@@ -77,6 +86,8 @@ type Features struct {
 	Apply, Create, Delete, Rename, Save, Resync bool
 	// Plain: the client has only LSP. Changes of its open documents never go to the disk, and it may delay didChange.
 	Plain bool
+	// Landed: replies to edits name the version that they made.
+	Landed bool
 	// Versions: edits carry the version that they are for.
 	Versions bool
 	// Versionless: the editor sends no document notifications; see versionless.go. All others are false then.
@@ -163,6 +174,7 @@ type Workspace struct {
 	commands atomic.Uint64 // counts the commands that the agent has begun
 
 	counting  counting
+	acks      acks
 	endsTexts atomic.Bool // the client is known to end every text with a line end
 	locks     *locks.Locks
 }

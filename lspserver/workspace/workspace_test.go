@@ -39,9 +39,12 @@ type buffer struct {
 	ends   bool          // ends every text with a line end
 	closes bool          // of a rename, tells first that the document is closed
 	stays  bool          // sends no didClose for a document that it renames or deletes
+	names  func(made int32) int32 // the version that it names in its answer; nil names none
+	after  func()                 // typed between the echo and the answer; b.mu is not held
 	tries  int
 	saved  []string
 
+	made int32      // the version that the present edit makes
 	undo []text.Set // all that was done, as the editor's own undo takes it back
 }
 
@@ -87,7 +90,18 @@ func (b *buffer) change(edits []text.Edit) {
 	b.w.Change(b.uri, b.ver, changes)
 }
 
-func (b *buffer) Apply(ctx context.Context, d Delivery) (bool, string, error) {
+func (b *buffer) Apply(ctx context.Context, d Delivery) (Applied, error) {
+	b.made = 0
+	ok, reason, err := b.apply(ctx, d)
+	out := Applied{OK: ok, Reason: reason}
+	if ok && b.names != nil {
+		made := b.names(b.made)
+		out.Version = &made
+	}
+	return out, err
+}
+
+func (b *buffer) apply(ctx context.Context, d Delivery) (bool, string, error) {
 	b.mu.Lock()
 	b.tries++
 	try := b.tries
@@ -97,6 +111,7 @@ func (b *buffer) Apply(ctx context.Context, d Delivery) (bool, string, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.made = b.ver + 1
 	if b.drop {
 		return true, "", nil
 	}
@@ -123,15 +138,23 @@ func (b *buffer) Apply(ctx context.Context, d Delivery) (bool, string, error) {
 	if b.join != "" {
 		edits = append([]text.Edit{{New: b.join}}, edits...)
 	}
+	change := func() {
+		b.change(edits)
+		if b.after != nil {
+			b.mu.Unlock()
+			b.after()
+			b.mu.Lock()
+		}
+	}
 	if b.late > 0 {
 		time.AfterFunc(b.late, func() {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.change(edits)
+			change()
 		})
 		return true, "", nil
 	}
-	b.change(edits)
+	change()
 	if b.mute {
 		b.mu.Unlock()
 		<-ctx.Done()

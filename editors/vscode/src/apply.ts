@@ -5,15 +5,19 @@
 // along, which is the one compared here as long as nothing is awaited in between.
 
 import * as vscode from 'vscode';
-import type { ApplyWorkspaceEditParams, ApplyWorkspaceEditResult } from 'vscode-languageclient';
+import type { ApplyWorkspaceEditParams } from 'vscode-languageclient';
 import { carry, Changes } from './carry.ts';
+import type { ApplyEditResult, LandedVersion } from './protocol.ts';
 import { pushesDown, sameText, shift, type TextEdit } from './textedits.ts';
 
 type Operation = { kind: 'create' | 'delete'; uri: string } | { kind: 'rename'; oldUri: string; newUri: string };
 type DocumentEdit = { kind?: undefined; textDocument: { uri: string; version: number | null }; edits: TextEdit[] };
 type Change = Operation | DocumentEdit;
 
-const refuse = (failureReason: string): ApplyWorkspaceEditResult => ({ applied: false, failureReason });
+const refuse = (failureReason: string): ApplyEditResult => ({ applied: false, failureReason });
+
+/** The edit was made: each document with the version that has it. */
+const landed = (versions: LandedVersion[]): ApplyEditResult => ({ applied: true, tandem: { versions } });
 
 /** The text has changed since the edit was computed: the server carries it over and asks again. */
 const MOVED_ON = 'version';
@@ -47,7 +51,7 @@ function present(document: vscode.TextDocument, version: number, edits: TextEdit
 }
 
 /** Answers workspace/applyEdit. */
-export async function handleApplyEdit({ edit }: ApplyWorkspaceEditParams): Promise<ApplyWorkspaceEditResult> {
+export async function handleApplyEdit({ edit }: ApplyWorkspaceEditParams): Promise<ApplyEditResult> {
   const changes = (edit.documentChanges ?? []) as Change[];
   if (edit.changes && Object.keys(edit.changes).length > 0) {
     return refuse('changes without versions are not taken');
@@ -134,13 +138,13 @@ async function newerOnDisk(changes: Change[]): Promise<boolean> {
   return false;
 }
 
-function applyNow(changes: Change[], texts: DocumentEdit[], created: Set<string>): Promise<ApplyWorkspaceEditResult> {
+function applyNow(changes: Change[], texts: DocumentEdit[], created: Set<string>): Promise<ApplyEditResult> {
   const [text] = texts;
   const doc = text && openDocument(text.textDocument.uri);
   const shown = vscode.window.visibleTextEditors.filter((editor) => editor.document === doc);
   const editor = shown.find((one) => one === vscode.window.activeTextEditor) ?? shown[0];
   if (editor && text && changes.length === 1 && text.textDocument.version !== null) {
-    return inEditor(editor, text.textDocument.version, text.edits);
+    return inEditor(editor, text.textDocument.uri, text.textDocument.version, text.edits);
   }
   return outOfSight(changes, texts, created);
 }
@@ -156,7 +160,12 @@ const toRange = ({ start, end }: TextEdit['range']): vscode.Range =>
  * In an editor that is on the screen: carets, selections and the lines that one looks at stay where they are. Keys that
  * arrive on other lines while the edit is on its way only have it carried over them.
  */
-async function inEditor(editor: vscode.TextEditor, version: number, sent: TextEdit[]): Promise<ApplyWorkspaceEditResult> {
+async function inEditor(
+  editor: vscode.TextEditor,
+  uri: string,
+  version: number,
+  sent: TextEdit[],
+): Promise<ApplyEditResult> {
   const { document } = editor;
   for (const end = Date.now() + CARRY_MS; ; ) {
     const before = document.version;
@@ -174,7 +183,8 @@ async function inEditor(editor: vscode.TextEditor, version: number, sent: TextEd
       .map((other) => keepView(other, edits));
     if (await done) {
       if (document.version !== before || edits.length === 0) {
-        return { applied: true };
+        // VS Code made the edit for this version alone; what is typed since has later ones.
+        return landed([{ uri, version: edits.length === 0 ? before : before + 1 }]);
       }
       // An editor that must not be written to takes no edit and says that it did.
       scrolled.forEach((undo) => undo());
@@ -237,7 +247,8 @@ async function outOfSight(
   changes: Change[],
   texts: DocumentEdit[],
   created: Set<string>,
-): Promise<ApplyWorkspaceEditResult> {
+): Promise<ApplyEditResult> {
+  const versions: LandedVersion[] = [];
   for (const { textDocument, edits } of texts) {
     const doc = openDocument(textDocument.uri);
     if (!doc || (created.has(textDocument.uri) ? doc.getText() !== '' : doc.version !== textDocument.version)) {
@@ -246,6 +257,7 @@ async function outOfSight(
     if (!fits(doc, edits)) {
       return refuse('range');
     }
+    versions.push({ uri: textDocument.uri, version: edits.length === 0 ? doc.version : doc.version + 1 });
   }
   const whole = new vscode.WorkspaceEdit();
   for (const change of changes) {
@@ -266,7 +278,7 @@ async function outOfSight(
     }
   }
   if (changes.every(({ kind }) => kind === 'create')) {
-    return changes.length > 0 ? { applied: true } : refuse('no edit');
+    return changes.length > 0 ? landed(versions) : refuse('no edit');
   }
-  return (await vscode.workspace.applyEdit(whole)) ? { applied: true } : refuse(MOVED_ON);
+  return (await vscode.workspace.applyEdit(whole)) ? landed(versions) : refuse(MOVED_ON);
 }

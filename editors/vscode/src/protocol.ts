@@ -193,6 +193,20 @@ export interface ApplyEditParams {
   tandem?: ApplyEditInfo;
 }
 
+/** ApplyEditResult is LSP's with a field of our own, from a client that declared landed. */
+export interface ApplyEditResult {
+  applied: boolean;
+  failureReason?: string;
+  failedChange?: number;
+  tandem?: ApplyEditVersion;
+}
+
+/** ApplyEditVersion says where an edit landed. */
+export interface ApplyEditVersion {
+  /** Each document of the edit with the version that the edit made, or its present one where its text did not change. The client may have carried the edit over changes that it has told of. */
+  versions: LandedVersion[];
+}
+
 /** AskTarget is the argument of the command tandem.ask. */
 export interface AskTarget {
   /** The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it. */
@@ -507,6 +521,8 @@ export interface ClientExperimental {
   save?: boolean;
   /** tandem/documents/resync. */
   resync?: boolean;
+  /** Replies to workspace/applyEdit name the version that the edit made. */
+  landed?: boolean;
   /** tandem/editor/request. */
   editorRequest?: boolean;
   /** tandem/model/stream. */
@@ -847,6 +863,12 @@ export interface JobState {
 export interface KeyVariable {
   provider: string;
   variable: string;
+}
+
+/** LandedVersion is one version of a document. */
+export interface LandedVersion {
+  uri: string;
+  version: number;
 }
 
 /** LineSpan is a changed part of a line of a unified diff, in characters (code points) behind the sign of the line. */
@@ -1863,8 +1885,8 @@ export interface ClientRequests {
   'tandem/session/clarify': { params: ClarifyParams; result: ClarifyResult };
   /** Asks for an answer of the client's own model, for a session whose model is "editor" or "editor/ID". To clients that declared model. What the model says goes out as tandem/model/chunk while it says it; the answer here comes after the last chunk. It is cancelled when the turn is, and after five minutes without a chunk. A failure is an error -32013 whose message tells the person what to do; the turn then ends with stopReason "error". */
   'tandem/model/stream': { params: ModelStreamParams; result: ModelStreamResult };
-  /** LSP's, with label and tandem beside the edit. Always documentChanges; each open document with the version that the edit was made for. A client that did not declare experimental.tandem gets the edit alone: as documentChanges where it declared these or resourceOperations, else as changes, which have no version and are sent only when nothing was typed for 300 ms. One call's edit of one document is one request and one step of undo. The answer is a hint: what counts is the didChange that shows the edit, and a refusal or a newer version makes the server carry the edit over what was typed and ask again. The error -32803 with a sentence for a person says that the edit cannot be made at all, as in a read-only document. */
-  'workspace/applyEdit': { params: ApplyEditParams; result: unknown };
+  /** LSP's, with label and tandem beside the edit. Always documentChanges; each open document with the version that the edit was made for. A client that did not declare experimental.tandem gets the edit alone: as documentChanges where it declared these or resourceOperations, else as changes, which have no version and are sent only when nothing was typed for 300 ms. One call's edit of one document is one request and one step of undo. From a client that declared landed, the didChange of the version that the answer names is the edit. From any other the answer is a hint: what counts is the didChange that shows the edit. A refusal or a newer version makes the server carry the edit over what was typed and ask again. The error -32803 with a sentence for a person says that the edit cannot be made at all, as in a read-only document. */
+  'workspace/applyEdit': { params: ApplyEditParams; result: ApplyEditResult };
   /** Asks to save documents, for a command that is to see them or for files that were opened only to take an edit. To clients that declared save. */
   'tandem/documents/save': { params: SaveParams; result: SaveResult };
   /** Asks what a document says, when it and what the server was told have come apart. To clients that declared resync. */

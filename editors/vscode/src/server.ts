@@ -351,7 +351,7 @@ export class Server implements Backend, vscode.Disposable {
 function feature(requests: string[]): StaticFeature {
   return {
     fillClientCapabilities(capabilities: ClientCapabilities) {
-      const tandem: ClientExperimental = { protocolVersion: VERSION, review: true, settingsAreOwn: true };
+      const tandem: ClientExperimental = { protocolVersion: VERSION, review: true, landed: true, settingsAreOwn: true };
       for (const method of requests) {
         const name = DECLARED[method];
         if (name) {

@@ -150,6 +150,7 @@ local function capabilities()
   ---@type tandem.ClientExperimental
   local tandem = { permission = true, clarify = true, save = true, resync = true, review = true, settingsAreOwn = true }
   tandem.editorRequest = true
+  tandem.landed = true
   tandem.protocolVersion = protocol.VERSION
   result.experimental = { tandem = tandem }
   return result

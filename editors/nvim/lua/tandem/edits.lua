@@ -14,6 +14,7 @@ local namespace = api.nvim_create_namespace('tandem_edits')
 ---@class tandem.Reply
 ---@field applied boolean
 ---@field failureReason? string
+---@field tandem? tandem.ApplyEditVersion
 
 --- An edit that may be made for another text, or at another moment.
 ---@param reason string
@@ -248,6 +249,7 @@ end
 
 ---@class tandem.Part
 ---@field path string
+---@field uri string
 ---@field buf? integer
 ---@field create? boolean
 ---@field version? integer
@@ -269,7 +271,7 @@ local function parts_of(edit)
     local path = vim.uri_to_fname(change.uri or change.textDocument.uri)
     local part = by_path[path]
     if not part then
-      part = { path = path, buf = documents.buffer(path), edits = {} }
+      part = { path = path, uri = change.uri or change.textDocument.uri, buf = documents.buffer(path), edits = {} }
       by_path[path], parts[#parts + 1] = part, part
     end
     if change.kind then
@@ -516,6 +518,14 @@ function M.apply(docs, edit)
       return refuse('busy')
     end
   end
+  -- What prepared one part may have changed another.
+  for _, part in ipairs(parts) do
+    local doc = docs:get(part.buf)
+    if not doc or (part.version and doc.version ~= part.version) then
+      return refuse('version')
+    end
+  end
+  local versions = {} ---@type tandem.LandedVersion[]
   for _, part in ipairs(parts) do
     if #part.list > 0 then
       local buf = part.buf
@@ -527,8 +537,12 @@ function M.apply(docs, edit)
       restore()
       close_undo_step(buf)
     end
+    local doc = docs:get(part.buf) -- it is closed where the server cannot hold what its text has become
+    if doc then
+      versions[#versions + 1] = { uri = part.uri, version = doc.version }
+    end
   end
-  return { applied = true }
+  return { applied = true, tandem = { versions = versions } }
 end
 
 return M

@@ -24,6 +24,17 @@ local M = {}
 ---@field edit lsp.WorkspaceEdit
 ---@field tandem? tandem.ApplyEditInfo
 
+--- ApplyEditResult is LSP's with a field of our own, from a client that declared landed.
+---@class tandem.ApplyEditResult
+---@field applied boolean
+---@field failureReason? string
+---@field failedChange? integer
+---@field tandem? tandem.ApplyEditVersion
+
+--- ApplyEditVersion says where an edit landed.
+---@class tandem.ApplyEditVersion
+---@field versions tandem.LandedVersion[] Each document of the edit with the version that the edit made, or its present one where its text did not change. The client may have carried the edit over changes that it has told of.
+
 --- AskTarget is the argument of the command tandem.ask.
 ---@class tandem.AskTarget
 ---@field uri string The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it.
@@ -243,6 +254,7 @@ local M = {}
 ---@field clarify? boolean tandem/session/clarify.
 ---@field save? boolean tandem/documents/save.
 ---@field resync? boolean tandem/documents/resync.
+---@field landed? boolean Replies to workspace/applyEdit name the version that the edit made.
 ---@field editorRequest? boolean tandem/editor/request.
 ---@field model? boolean tandem/model/stream.
 ---@field review? boolean The client shows hunks and checks every document's version.
@@ -490,6 +502,11 @@ local M = {}
 ---@class tandem.KeyVariable
 ---@field provider string
 ---@field variable string
+
+--- LandedVersion is one version of a document.
+---@class tandem.LandedVersion
+---@field uri string
+---@field version integer
 
 --- LineSpan is a changed part of a line of a unified diff, in characters (code points) behind the sign of the line.
 ---@class tandem.LineSpan

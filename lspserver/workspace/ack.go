@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"tandem/filetime"
+	"tandem/filetime/text"
+)
+
+// A client may promise that its reply to an edit names the version that the edit made (Features.Landed). Then the didChange of that
+// version is the edit, and nothing has to be searched for: the text must be the one before it with the edit, carried over what was
+// typed, but for line ends. What else is in that version is a revision of the person's. An edit that does not stand in the version that
+// is named goes to the search; three of those end the promise.
+
+// maxBroken is the number of wrong versions after which a client's promise counts no more.
+const maxBroken = 3
+
+// acks counts the edits that the client has acknowledged by their version, and those of which the version was wrong.
+type acks struct{ kept, broken atomic.Int64 }
+
+// promised reports that the client names the versions of edits, and has not been wrong too often.
+func (w *Workspace) promised() bool {
+	return w.o.Features.Landed && w.acks.broken.Load() < maxBroken
+}
+
+// Acks counts the edits that were acknowledged by their version, and those that did not stand in the version that was named.
+func (w *Workspace) Acks() (kept, broken int64) { return w.acks.kept.Load(), w.acks.broken.Load() }
+
+// awaits reports that the version of an acknowledged edit has not arrived yet. f.mu is held.
+func (a *attempt) awaits(r *reply) bool {
+	return a.named(r) && a.f.doc.version < *r.landed
+}
+
+// named reports that a reply names the version of the edit. f.mu is held.
+func (a *attempt) named(r *reply) bool {
+	return r != nil && r.applied && r.landed != nil && a.f.doc != nil && a.detour == nil && a.w.promised()
+}
+
+// acknowledged finds the edit in the version that the reply names, which has arrived. f.mu is held.
+func (a *attempt) acknowledged(d *delivery, r *reply) finding {
+	if !a.named(r) {
+		return finding{}
+	}
+	is := func(e event) bool { return e.version == *r.landed && !e.opened && !e.disk }
+	i := slices.IndexFunc(d.events, is)
+	if i < 0 {
+		return finding{} // no change was needed, or it was told of together with a later one
+	}
+	j := i + 1
+	for j < len(d.events) && is(d.events[j]) {
+		j++
+	}
+	before, after := d.events[i].before, d.events[j-1].after
+	want := text.Rebase(d.base, d.set, composed(d.events[:i]))
+	switch {
+	case len(want.Conflicts) > 0, want.Coalesced > 0: // it cannot be made there, or a part of it was there before
+	case sameText(want.Set.Apply(before), after):
+		a.w.acks.kept.Add(1)
+		return finding{landed, i, j}
+	case contains(before, composed(d.events[i:j]), want.Set):
+		a.w.acks.kept.Add(1)
+		a.part(d, i, j, want.Set)
+		return finding{landed, i, i + 1}
+	}
+	a.w.acks.broken.Add(1)
+	a.w.o.Log.Warn("the editor named a version that does not have the edit", "path", a.f.path, "version", *r.landed)
+	return finding{}
+}
+
+// contains reports that all hunks of an edit are among those of a change.
+func contains(before text.Text, change, edit text.Set) bool {
+	have := text.Canonical(before, change)
+	for _, e := range text.Canonical(before, edit) {
+		if !slices.Contains(have, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// part makes two revisions of one version: the edit, and what the person did in the same version. f.mu is held.
+func (a *attempt) part(d *delivery, i, j int, set text.Set) {
+	first, last := d.events[i], d.events[j-1]
+	mid := set.Apply(first.before)
+	ours := event{set: set, before: first.before, after: mid, rev: last.rev - 1, version: last.version}
+	rest := event{set: text.Diff(mid, last.after), before: mid, after: last.after, rev: last.rev, version: last.version}
+	d.events = slices.Replace(d.events, i, j, ours, rest)
+	a.f.replace(first.rev, last.rev,
+		filetime.Revision{Rev: ours.rev, Set: ours.set, Author: filetime.User, Part: true},
+		filetime.Revision{Rev: rest.rev, Set: rest.set, Author: filetime.User})
+}
