@@ -310,7 +310,7 @@ var libraries = map[string][]string{
 	"modernc.org/sqlite":                              {"agent/store"},
 	"github.com/klauspost/compress":                   {"agent/store"},
 	"github.com/alecthomas/kong":                      {"cmd/tandem"},
-	"github.com/bmatcuk/doublestar/v4":                {"tools/...", "sandbox/tree"},
+	"github.com/bmatcuk/doublestar/v4":                {"tools/gate"},
 	"github.com/dlclark/regexp2":                      {"tools/regex"},
 	"github.com/go-git/go-git/v5":                     nil,
 	"github.com/JohannesKaufmann/html-to-markdown/v2": {"tools/fetch"},

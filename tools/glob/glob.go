@@ -2,6 +2,7 @@
 package glob
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"tandem/filetime/text"
 	"tandem/sandbox"
@@ -73,11 +72,20 @@ func New() tools.Tool {
 func (in input) narrowed(env *tools.Env) input {
 	dir, rest := tools.Narrow(env, in.Path, in.Pattern)
 	if filepath.IsAbs(in.Pattern) && rest == in.Pattern { // nothing of it is there
-		dir, rest = doublestar.SplitPattern(path.Clean(in.Pattern))
-		rest = "/" + rest
+		dir, rest = spelled(path.Clean(in.Pattern))
 	}
 	in.Path, in.Pattern = dir, rest
 	return in
+}
+
+// spelled cuts an absolute pattern behind the folders that it spells out.
+func spelled(pattern string) (dir, rest string) {
+	end := strings.IndexAny(pattern, `*?[{\`)
+	if end < 0 {
+		end = len(pattern)
+	}
+	slash := strings.LastIndexByte(pattern[:end], '/')
+	return cmp.Or(pattern[:slash], "/"), pattern[slash:]
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {

@@ -333,7 +333,7 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 }
 
 // wants tells whether a file that a walk comes by is searched. Of what a glob names the type is not asked, as with ripgrep.
-func (q *query) wants(rel string) bool { return q.kind == "" || q.glob.Names() || hasType(q.kind, rel) }
+func (q *query) wants(rel string) bool { return q.kind == "" || q.glob.Names() || q.hasType(rel) }
 
 // mostSeen is how many bytes at the beginning of an answer have lines that count as seen: each of their files is read once more for that, and
 // kept. An answer of the usual length has fewer.

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"tandem/filetime"
 	"tandem/sandbox"
 	"tandem/sandbox/tree"
@@ -65,8 +63,9 @@ type query struct {
 	note string
 	glob *tree.Glob
 	// asked is the glob of the call, of which input.Glob is what is below the directory.
-	asked string
-	kind  string
+	asked  string
+	kind   string
+	ofType []*tree.Glob // of kind
 
 	dir, file string
 	folder    sandbox.Place // dir
@@ -102,6 +101,13 @@ func parse(in input) (*query, error) {
 	}
 	if q.kind != "" && types()[q.kind] == nil {
 		return nil, invalid("$.type", "file type", "type "+q.kind+" is not known. Use glob instead, for example *."+strings.NewReplacer(", ", ",*.", ",", ",*.").Replace(q.kind))
+	}
+	for _, pattern := range types()[q.kind] {
+		g, err := tree.ParseGlob(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("type %s: %w", q.kind, err)
+		}
+		q.ofType = append(q.ofType, g)
 	}
 	return q, q.compile()
 }
@@ -155,13 +161,8 @@ var types = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// hasType tells whether a file is of a type.
-func hasType(kind, file string) bool {
+// hasType tells whether a file is of the type that is searched.
+func (q *query) hasType(file string) bool {
 	name := path.Base(file)
-	return slices.ContainsFunc(types()[kind], func(glob string) bool {
-		if ending, ok := strings.CutPrefix(glob, "*"); ok && !strings.ContainsAny(ending, "*?[{") {
-			return strings.HasSuffix(name, ending)
-		}
-		return doublestar.MatchUnvalidated(glob, name)
-	})
+	return slices.ContainsFunc(q.ofType, func(g *tree.Glob) bool { return g.Fits(name) })
 }

@@ -1,4 +1,7 @@
 // Package rawjson writes JSON that is mostly text, of which an answer may have many megabytes, faster than an encoder that looks at types.
+//
+// It stays because an answer of 10 MB takes more than 5 % longer without it: its text is encoded twice in 51 to 67 ms, and by pieces once in
+// 10 to 27 ms, beside a search of 250 to 510 ms (two processors, busy).
 package rawjson
 
 import (

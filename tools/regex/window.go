@@ -59,7 +59,12 @@ func (w *way) often() float64 {
 	return out
 }
 
-// window finds places in texts where one of up to eight ways allows the bytes. What a text does not have any more is allowed.
+// window is a prefilter: it finds places in texts where one of up to eight ways allows the bytes. What a text does not have any more is
+// allowed.
+//
+// It stays, with its vectors, because searches take more than 10 % longer without: beside ripgrep in the same loop, the geometric mean of 42
+// searches of Go's source falls to 0.86 of its speed without windows, and to 0.58 with windows but no vectors (BenchmarkBesideRipgrep, two
+// rounds in turn on two busy processors).
 type window struct {
 	// bytes has the ways that allow a byte, one bit for each, by its place in the window. halves has them by the low and the high half of the
 	// byte: together these allow the same bytes or more.
