@@ -5,6 +5,7 @@ import (
 	"go/doc"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +13,12 @@ import (
 
 const (
 	architectureFile = "docs/architecture.md"
+	roomsFile        = "docs/rooms.md"
 	roomsBegin       = "<!-- Generated from the comments of the packages and the table in imports_test.go: go test . -run TestRooms -update -->\n"
 	roomsEnd         = "<!-- end of the list -->\n"
 )
 
-// TestRooms wants the list of rooms in docs/architecture.md to be that of the code: what each package says of itself and why
+// TestRooms wants the list of rooms in docs/rooms.md to be that of the code: what each package says of itself and why
 // it may import what it may.
 func TestRooms(t *testing.T) {
 	says := map[string]string{}
@@ -54,28 +56,36 @@ func TestRooms(t *testing.T) {
 		room, _ := roomOf(dir)
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", dir, strings.ReplaceAll(strings.TrimSuffix(what, "."), "|", `\|`), rooms[room].why)
 	}
-	have, _ := text(t, architectureFile)
+	have, _ := text(t, roomsFile)
 	before, rest, ok1 := strings.Cut(have, roomsBegin)
 	_, after, ok2 := strings.Cut(rest, roomsEnd)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no place for the list of rooms", architectureFile)
+		t.Fatalf("%s has no place for the list of rooms", roomsFile)
 	}
 	want := before + roomsBegin + table.String() + roomsEnd + after
 	switch {
 	case want == have:
 	case *update:
-		if err := os.WriteFile(architectureFile, []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(roomsFile, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s is out of date: go test . -run TestRooms -update", architectureFile)
+		t.Errorf("%s is out of date: go test . -run TestRooms -update", roomsFile)
 	}
 }
 
-// TestDecisions wants each decision to have a number of its own, which its title says.
-func TestDecisions(t *testing.T) {
+const decisionsIndex = "docs/decisions/README.md"
+
+// TestRoomsAndDecisions wants each decision to have a number of its own, which its title says, and the index to have all of them: number,
+// title, the first sentence of the decision, and whether it is in force. A line "> Replaced by [...]" or "> Amended by [...]" below the
+// title says that it is not, or not as a whole.
+func TestRoomsAndDecisions(t *testing.T) {
 	seen := map[string]string{}
-	for _, file := range repo(t).files {
+	sentence := regexp.MustCompile(`(?s)\*\*(?:Decision|Context)[^*]*\.\*\*\s+(.+?[.:])(?:\s|$)`)
+	status := regexp.MustCompile(`(?m)^> (Replaced|Amended) by (\[\d+\]\([^)]+\))`)
+	var index strings.Builder
+	index.WriteString("# Decisions\n\n<!-- Generated: go test . -run TestRooms -update -->\n\n| | decision | in a sentence | state |\n|---|---|---|---|\n")
+	for _, file := range slices.Sorted(slices.Values(repo(t).files)) {
 		dir, name := path.Split(file)
 		if dir != "docs/decisions/" || !strings.HasSuffix(name, ".md") || name == "README.md" {
 			continue
@@ -86,8 +96,42 @@ func TestDecisions(t *testing.T) {
 		}
 		seen[number] = name
 		content, _ := text(t, file)
-		if title, _, _ := strings.Cut(content, "\n"); !strings.HasPrefix(title, "# "+strings.TrimLeft(number, "0")+".") {
+		title, body, _ := strings.Cut(content, "\n")
+		title, ok := strings.CutPrefix(title, "# "+strings.TrimLeft(number, "0")+". ")
+		if !ok {
 			t.Errorf("%s has the title %q", file, title)
 		}
+		if _, decision, ok := strings.Cut(body, "**Decision"); ok {
+			body = "**Decision" + decision + "\n" + body
+		}
+		m := sentence.FindStringSubmatch(body)
+		if m == nil {
+			t.Errorf("%s has no decision", file)
+			continue
+		}
+		state := "in force"
+		if s := status.FindStringSubmatch(content); s != nil {
+			state = map[string]string{"Replaced": "replaced by ", "Amended": "in force, amended by "}[s[1]] + s[2]
+		}
+		said := strings.ReplaceAll(strings.Join(strings.Fields(strings.TrimPrefix(m[1], "- ")), " "), "|", `\|`)
+		fmt.Fprintf(&index, "| %s | [%s](%s) | %s | %s |\n", strings.TrimLeft(number, "0"), title, name, strings.TrimSuffix(said, ":"), state)
+	}
+	have, _ := text(t, decisionsIndex)
+	switch {
+	case have == index.String():
+	case *update:
+		if err := os.WriteFile(decisionsIndex, []byte(index.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s is out of date: go test . -run TestRooms -update", decisionsIndex)
+	}
+}
+
+// TestArchitectureIsShort: the page is a tour, and details are elsewhere.
+func TestArchitectureIsShort(t *testing.T) {
+	have, ok := text(t, architectureFile)
+	if words := len(strings.Fields(have)); !ok || words > 1500 {
+		t.Errorf("%s has %d words, the limit is 1,500: details belong in docs/internals.md", architectureFile, words)
 	}
 }
