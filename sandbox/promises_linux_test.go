@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -698,4 +699,125 @@ func TestCachesOfWorkspaces(t *testing.T) {
 	if proxyURL(Proxy, LevelPart, "x") != "" {
 		t.Error("a proxy without a network of its own")
 	}
+}
+
+// TestGuardsOfRepositories: while a command may write in a repository, it has what git would look for elsewhere otherwise, and what was made for
+// commands alone goes with the last of them.
+func TestGuardsOfRepositories(t *testing.T) {
+	repo := map[string]string{"HEAD": "ref: refs/heads/main", "config": "[core]\n", "objects/": "", "refs/": ""}
+	make := func(more map[string]string) string {
+		entries := map[string]string{}
+		for name, text := range repo {
+			entries["r/.git/"+name] = text
+		}
+		for name, text := range more {
+			entries[name] = text
+		}
+		return tree(t, entries)
+	}
+	guard := func(r ...repository) gitGuard {
+		t.Helper()
+		g, err := guardGit(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	text := func(name string) string {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return "none"
+		}
+		return string(b)
+	}
+	dir := make(nil)
+	git := dir + "/r/.git"
+	one, two := guard(repository{at: git}), guard(repository{at: git})
+	if !isDir(git+"/hooks") || text(git+"/commondir") != commonHere || there(git+"/config.worktree") {
+		t.Errorf("%q", text(git+"/commondir"))
+	}
+	if one.release(); text(git+"/commondir") != commonHere {
+		t.Error("it goes while another command needs it")
+	}
+	if two.release(); there(git+"/commondir") || !isDir(git+"/hooks") {
+		t.Error("it stays when no command needs it")
+	}
+	left, _ := filepath.Glob(git + "/.tandem*")
+	if len(left) > 0 {
+		t.Errorf("%q stay", left)
+	}
+	changed := guard(repository{at: git})
+	must(t, os.WriteFile(git+"/commondir", []byte("./x\n"), 0o644))
+	if changed.release(); text(git+"/commondir") != "./x\n" {
+		t.Error("what somebody else has written is removed")
+	}
+	dir = make(map[string]string{"r/.git/config": "[extensions]\n\tworktreeConfig = true\n", "r/.git/worktrees/w/commondir": "../..\n", "r/.git/worktrees/w/HEAD": "x", "r/.git/worktrees/w/gitdir": "x"})
+	git = dir + "/r/.git"
+	linked := git + "/worktrees/w"
+	g := guard(repository{at: linked, common: git}, repository{at: git})
+	if there(linked+"/hooks") || text(linked+"/commondir") != "../..\n" || text(linked+"/config.worktree") != "" || !isDir(git+"/logs") || text(git+"/config.worktree") != "" || text(git+"/commondir") != commonHere {
+		t.Error("a linked working tree")
+	}
+	if g.release(); text(linked+"/commondir") != "../..\n" || there(git+"/commondir") {
+		t.Error("a linked working tree, released")
+	}
+	guard(repository{at: linked, common: git}).release() // what is there already
+	for what, put := range map[string]func(name string) error{
+		"a link": func(name string) error { return os.Symlink("/none", name) }, "a pipe": func(name string) error { return syscall.Mkfifo(name, 0o600) },
+	} {
+		dir := make(map[string]string{"r/.git/config": "[extensions]\n\tWORKTREECONFIG = true\n"})
+		git := dir + "/r/.git"
+		must(t, put(git+"/config.worktree"), put(git+"/commondir"))
+		g := guard(repository{at: git})
+		if g.release(); !isLinkOrPipe(git+"/config.worktree") || !isLinkOrPipe(git+"/commondir") {
+			t.Errorf("%s is changed", what)
+		}
+	}
+	dir = make(map[string]string{"r/.git/hooks": "a file"})
+	guard(repository{at: dir + "/r/.git"}).release() // a command cannot make it either
+	if _, err := guardGit([]repository{{at: dir + "/none"}}); !errors.Is(err, ErrNotConfined) {
+		t.Errorf("a repository that is not there: %v", err)
+	}
+	whole := filepath.Join(t.TempDir(), "x")
+	if err := makeWhole(whole, "text"); err != nil || text(whole) != "text" {
+		t.Error(err)
+	}
+	if info, err := os.Stat(whole); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := makeWhole(whole, "other"); !errors.Is(err, fs.ErrExist) || text(whole) != "text" {
+		t.Errorf("what is there is replaced: %v", err)
+	}
+	for profile, want := range map[Profile]int{Write: 1, Loopback: 1, Proxy: 1, ReadOnly: 0, Unconfined: 0} {
+		dir := make(nil)
+		p := &Paths{Cwd: dir + "/r", Write: []string{dir + "/r"}}
+		if got := p.guarded(profile); len(got) != want {
+			t.Errorf("%v: %+v", profile, got)
+		}
+		p.Close()
+	}
+	if (*Paths)(nil).guarded(Write) != nil {
+		t.Error("without roots")
+	}
+	dir = tree(t, map[string]string{"h/.gitconfig": "[user]\n", "h/.config/git/config": "", "g/.gitconfig": "-> ../h/.gitconfig", "n/x": ""})
+	for home, want := range map[string]map[string]string{
+		"h": {dir + "/h/.gitconfig": "[user]\n"}, "g": {dir + "/g/.gitconfig": "[user]\n"}, "n": {},
+	} {
+		if got := (&Paths{Home: dir + "/" + home}).GitSettings(); !maps.Equal(got, want) {
+			t.Errorf("%s: %q", home, got)
+		}
+	}
+	if got := (&Paths{}).GitSettings(); len(got) != 0 {
+		t.Errorf("without a home: %q", got)
+	}
+	for name, want := range map[string]string{"h/.gitconfig": "[user]\n", "g/.gitconfig": "", "h": "", "none": ""} {
+		if got := settled(filepath.Join(dir, name)); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func isLinkOrPipe(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode()&(fs.ModeSymlink|fs.ModeNamedPipe) != 0
 }
