@@ -16,8 +16,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"tandem/sandbox/gitdir"
 )
 
 // place gives the Place of a path in the folder of a jail.
@@ -820,4 +823,113 @@ func TestGuardsOfRepositories(t *testing.T) {
 func isLinkOrPipe(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && info.Mode()&(fs.ModeSymlink|fs.ModeNamedPipe) != 0
+}
+
+// TestLevelsAndProfiles: what is in force under a setting, and the names of the profiles.
+func TestLevelsAndProfiles(t *testing.T) {
+	full, part, none := Level{Name: LevelFull}, Level{Name: LevelPart, Reason: "old", Below: true}, Level{Name: LevelNone, Reason: "why"}
+	for _, tt := range []struct {
+		level        Level
+		setting      string
+		capabilities bool
+		want         string
+		confines     bool
+	}{
+		{full, "", false, LevelFull, true},
+		{full, "strict", false, LevelFull, true},
+		{full, "off", false, LevelNone, false},
+		{full, "", true, LevelNone, false},
+		{part, "", false, LevelPart, true},
+		{part, "strict", false, LevelNone, false},
+		{part, "strict", true, LevelNone, false},
+		{none, "strict", false, LevelNone, false},
+		{none, "", false, LevelNone, false},
+	} {
+		got := tt.level.Under(tt.setting, tt.capabilities)
+		if got.Name != tt.want || got.Confines() != tt.confines {
+			t.Errorf("%+v under %q, %v: %+v", tt.level, tt.setting, tt.capabilities, got)
+		}
+		if got != tt.level && !strings.Contains(got.Reason, map[bool]string{true: "sandbox.level", false: "commands.capabilities"}[!tt.capabilities]) {
+			t.Errorf("%+v", got)
+		}
+	}
+	for p, want := range map[Profile]string{0: "none", Unconfined: "unconfined", ReadOnly: "ro", Write: "write", Loopback: "write+loopback", Proxy: "write+proxy", Proxy + 1: "profile 6"} {
+		if p.String() != want {
+			t.Errorf("%d: %s", p, p)
+		}
+	}
+}
+
+// TestHomesOfUsers: whose home folder a path lies in, and what a setting of git has executed.
+func TestHomesOfUsers(t *testing.T) {
+	m := machine{administrator: "/root", homes: []string{"/home", "/Users"}}
+	for path, want := range map[string]string{"/root": "/root", "/root/x/y": "/root", "/rooted": "", "/home/a": "/home/a", "/home/a/b/c": "/home/a", "/home": "", "/homes/a": "", "/Users/b/x": "/Users/b", "/": "", "/etc": ""} {
+		if got := m.home(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if got := (machine{}).home("/root/x"); got != "" {
+		t.Errorf("%q", got)
+	}
+	named := []gitdir.Named{{Path: "/r/hooks", Role: gitdir.Hooks}, {Path: "/r/inc", Role: gitdir.Hooks + 1}, {Path: "/r/mine", Known: true}}
+	for path, want := range map[string]bool{
+		"/r/hooks": true, "/r/hooks/x": true, "/r/hooks/a/b": true, "/r/hook": false, "/r/inc": true, "/r/inc/x": false, "/r/mine": false, "/r/mine/pre-commit": true, "/r/mine/readme": false, "/r/mine/a/pre-commit": false, "/r": false,
+	} {
+		if got := executes(named, path); got != want {
+			t.Errorf("%s is executed: %v", path, got)
+		}
+	}
+}
+
+// TestLongNames: a path or a name is as long as the system takes it, and not longer; and what is literally there.
+func TestLongNames(t *testing.T) {
+	p, dir := jail(t, map[string]string{"app/a": "x", "app/link": "-> none"})
+	defer p.Close()
+	p.Unsaved = func() []string { return []string{dir + "/app/unsaved"} }
+	most := func(n int) string { return "/" + strings.Repeat("x/", (n-1)/2) + strings.Repeat("y", (n-1)%2) }
+	for path, want := range map[string]bool{
+		strings.Repeat("x", maxName): true, strings.Repeat("x", maxName+1): false, "a/" + strings.Repeat("x", maxName+1) + "/b": false, most(maxPath): true, most(maxPath+2) + "z": false, "": false, "a\x00": false,
+	} {
+		if _, err := p.Resolve(path); (err == nil) != want {
+			t.Errorf("%d bytes: %v", len(path), err)
+		}
+	}
+	for name, want := range map[string]bool{"a": true, "link": true, "none": false, "unsaved": true, "@a": false, "a:1": false, "": false, dir + "/app/a": true} {
+		if p.Literal(name) != want {
+			t.Errorf("%q is there: %v", name, !want)
+		}
+	}
+	for path, want := range map[string]string{"~": dir + "/home", "~/x": dir + "/home/x", "~x": "~x", "x/~": "x/~", "": ""} {
+		if got := p.Expand(path); got != want {
+			t.Errorf("%q: %q", path, got)
+		}
+	}
+	if got := (&Paths{}).Expand("~/x"); got != "~/x" {
+		t.Errorf("without a home: %q", got)
+	}
+}
+
+// TestCutLetters: a letter of several bytes at the edge of what is kept is kept whole or not at all, and counted as missing.
+func TestCutLetters(t *testing.T) {
+	for _, letter := range []string{"é", "日", "😀"} {
+		for shift := range 5 {
+			for _, size := range []int{10, 11, 12, 20} {
+				text := strings.Repeat("a", shift) + strings.Repeat(letter, 30) + strings.Repeat("b", shift)
+				k := NewKept(size)
+				k.Write([]byte(text))
+				got, gap := k.Output()
+				if !utf8.ValidString(got) || gap.Bytes != int64(len(text)-len(got)) || !strings.HasPrefix(text, got[:gap.At]) || !strings.HasSuffix(text, got[gap.At:]) || len(got) > size {
+					t.Errorf("%s, %d, %d: %q, %+v", letter, shift, size, got, gap)
+				}
+				if half := size / 2; gap.At < half-len(letter)+1 || len(got)-gap.At < half-len(letter)+1 {
+					t.Errorf("%s, %d, %d: more is left out than one letter at each edge: %q", letter, shift, size, got)
+				}
+			}
+		}
+	}
+	k := NewKept(10)
+	k.Write([]byte("aaaa\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffbbbb"))
+	if got, gap := k.Output(); len(got)+int(gap.Bytes) != 18 {
+		t.Errorf("%q, %+v", got, gap)
+	}
 }
