@@ -862,13 +862,13 @@ func TestLevelsAndProfiles(t *testing.T) {
 
 // TestHomesOfUsers: whose home folder a path lies in, and what a setting of git has executed.
 func TestHomesOfUsers(t *testing.T) {
-	m := machine{administrator: "/root", homes: []string{"/home", "/Users"}}
-	for path, want := range map[string]string{"/root": "/root", "/root/x/y": "/root", "/rooted": "", "/home/a": "/home/a", "/home/a/b/c": "/home/a", "/home": "", "/homes/a": "", "/Users/b/x": "/Users/b", "/": "", "/etc": ""} {
+	m := machine{administrator: "/admin", homes: []string{"/home", "/Users"}}
+	for path, want := range map[string]string{"/admin": "/admin", "/admin/x/y": "/admin", "/administrator": "", "/home/a": "/home/a", "/home/a/b/c": "/home/a", "/home": "", "/homes/a": "", "/Users/b/x": "/Users/b", "/": "", "/etc": ""} {
 		if got := m.home(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	if got := (machine{}).home("/root/x"); got != "" {
+	if got := (machine{}).home("/admin/x"); got != "" {
 		t.Errorf("%q", got)
 	}
 	named := []gitdir.Named{{Path: "/r/hooks", Role: gitdir.Hooks}, {Path: "/r/inc", Role: gitdir.Hooks + 1}, {Path: "/r/mine", Known: true}}
