@@ -304,7 +304,7 @@ func TestCostHasALimit(t *testing.T) {
 		{"below", 0.1, 0.5, EndTurn, 4, ""},
 		{"reached", 0.2, 0.5, BudgetExceeded, 3, "The turn has cost $0.6000, and budget.maxCostUsd is 0.5."},
 		{"at once", 0.6, 0.5, BudgetExceeded, 1, "The turn has cost $0.6000, and budget.maxCostUsd is 0.5."},
-		{"not known", 0, 0.5, EndTurn, 4, "budget.maxCostUsd cannot be heeded: what fake/m costs is not known."},
+		{"not known", 0, 0.5, EndTurn, 4, "budget.maxCostUsd is ignored: no price is configured for fake/m."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := 0

@@ -156,7 +156,7 @@ func (s *Session) judgeStart(ctx context.Context, l mcp.Launch) (d gate.Decision
 		return d, "an answer in this session", nil
 	}
 	if d.Verdict != gate.Ask {
-		d = gate.Decision{Verdict: gate.Ask, Rule: d.Rule, Layer: d.Layer, Reason: d.Reason}
+		d = gate.Decision{Verdict: gate.Ask, Rule: d.Rule, Layer: d.Layer, Reason: d.Reason, Why: d.Why}
 	}
 	if !d.Once {
 		d.Allows = &gate.Rule{Effect: gate.Allow, Tool: l.Gate(), Scripts: l.Seal}

@@ -547,7 +547,7 @@ func TestSetRules(t *testing.T) {
 	for _, scripts := range []string{"Makefile 1", "Makefile 2"} { // the second takes the place of the first
 		set(map[string]any{"scope": "user", "allow": []any{map[string]any{"tool": "bash", "params": map[string]any{"command": "make"}, "scripts": scripts}}})
 	}
-	if all = r.rules(s); len(all) != 2 || !strings.HasSuffix(all[1].Text, "bash make, as long as nobody changes Makefile") {
+	if all = r.rules(s); len(all) != 2 || !strings.HasSuffix(all[1].Text, "bash make, while Makefile is unchanged") {
 		t.Errorf("%+v", all)
 	}
 	for _, bad := range []map[string]any{

@@ -319,7 +319,7 @@ func (q *questions) pagesOf(about run.Question) []page {
 			out = append(out, p)
 		}
 	}
-	why := show.Visible(about.Judged.Reason, false)
+	why := show.Visible(about.Judged.Why, false)
 	if command := about.Plan.Command(); command != "" {
 		lines := []string{counted(command)}
 		if title := about.Plan.Title; !strings.HasPrefix(title, "$ ") { // more than the line itself

@@ -62,14 +62,14 @@ func agree(_ context.Context, p lsp.ShowMessageRequestParams) (string, error) {
 }
 
 func command(text string) run.Question {
-	return run.Question{Judged: gate.Decision{Reason: "bash runs a command, and it is dangerous: rm -rf build"}, Plan: &tools.Plan{
+	return run.Question{Judged: gate.Decision{Why: "Deletes files: rm -rf build"}, Plan: &tools.Plan{
 		Title: "$ " + text, Needs: []tools.Need{{Act: tools.Runs, Argv: []string{"bash", "-c", text}}}, Danger: tools.Dangerous, Locations: []tools.Location{{Path: "/ws"}},
 	}}
 }
 
 func change(path, old, now string) run.Question {
 	d := show.Diff(path, text.New(old), text.New(now), show.Options{MaxBytes: 1 << 20})
-	return run.Question{Judged: gate.Decision{Reason: "edit_file changes a file"}, Plan: &tools.Plan{Title: "Edit " + path}, Diffs: []run.DiffPreview{
+	return run.Question{Judged: gate.Decision{Why: "Changes a file"}, Plan: &tools.Plan{Title: "Edit " + path}, Diffs: []run.DiffPreview{
 		{Path: path, Old: old, New: now, Unified: d.Unified},
 	}}
 }
@@ -113,7 +113,7 @@ func TestFindingL1ACommandTakesTwoSteps(t *testing.T) {
 		t.Fatalf("%d pages: %+v", len(s.shown), s.shown)
 	}
 	for i, want := range []string{
-		"Tandem: a command asks to be run\n2 lines, 17 bytes\nin /ws\nbash runs a command, and it is dangerous: rm -rf build [Reject] [Show command]",
+		"Tandem: a command asks to be run\n2 lines, 17 bytes\nin /ws\nDeletes files: rm -rf build [Reject] [Show command]",
 		"Tandem: this is the command\n1│ make\n2│ rm -rf build [Reject] [Run once]",
 	} {
 		got := s.shown[i].Message

@@ -202,7 +202,7 @@ func (l *Loop) overBudget() bool {
 		return true
 	case l.usage.CostUSD == 0 && !l.unpriced:
 		l.unpriced = true
-		l.notice("budget.maxCostUsd cannot be heeded: what %s costs is not known. Set the prices of "+
+		l.notice("budget.maxCostUsd is ignored: no price is configured for %s. Set the prices of "+
 			"its provider, or limit budget.maxTurnRequests.", l.Model.Name())
 	}
 	return false

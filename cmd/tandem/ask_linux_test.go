@@ -333,7 +333,7 @@ func TestF204AnswersAtTheTerminal(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if asked := y.await("Allow? [y/N] "); !strings.Contains(asked, "\n  a: Always allow in this workspace: write_file sub/**\n") {
+	if asked := y.await("Allow? [y/N] "); !strings.Contains(asked, "\n  a: Always allow new files below sub/, in this workspace\n") {
 		t.Errorf("asked %q", asked)
 	}
 	y.press("a\n")

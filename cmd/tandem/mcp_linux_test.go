@@ -163,7 +163,7 @@ func TestCaseM01M02Proposals(t *testing.T) {
 	}
 	list := p.another("permissions", "list")
 	listed, _ := io.ReadAll(list.out)
-	if !strings.Contains(string(listed), "mcp__x, as long as nobody changes its program, arguments, variables, folder") {
+	if !strings.Contains(string(listed), "mcp__x, while its program, arguments, variables, folder") {
 		t.Errorf("%s", listed)
 	}
 

@@ -44,10 +44,10 @@ func TestFaultM4WideAnswer(t *testing.T) {
 		t.Error("it was not run")
 	}
 	name := asks["mkdir made"]["allow_wide"]
-	if !strings.HasPrefix(name, "Always allow in this workspace, with any arguments: bash mkdir ** ") && name != "Always allow in this workspace, with any arguments: bash mkdir **" {
+	if !strings.HasPrefix(name, "Always allow in this workspace, with any arguments: mkdir ** ") && name != "Always allow in this workspace, with any arguments: mkdir **" {
 		t.Fatalf("the answers: %v", asks)
 	}
-	if exact := asks["mkdir made"]["allow_always"]; !strings.HasPrefix(exact, "Always allow in this workspace: bash mkdir made") {
+	if exact := asks["mkdir made"]["allow_always"]; !strings.HasPrefix(exact, "Always allow in this workspace: mkdir made") {
 		t.Errorf("the exact one: %q", exact)
 	}
 	asked := len(asks)

@@ -19,7 +19,7 @@ func Permission(session string, q run.Question, maxDiff int) protocol.Permission
 			Status: "pending", RawInput: RawInput(q.Call.Arguments),
 		},
 		Meta: &protocol.Meta{Tandem: protocol.PermissionMeta{
-			Danger: string(q.Plan.Danger), Reason: show.Visible(q.Judged.Reason, false), SuggestedRule: suggested(q),
+			Danger: string(q.Plan.Danger), Reason: show.Visible(q.Judged.Why, false), SuggestedRule: suggested(q),
 		}},
 	}
 	for _, o := range q.Options() {
@@ -65,19 +65,25 @@ func nameOf(o run.Option, q run.Question) string {
 		}
 		return "Allow edits of this file in this session"
 	case run.AllowSession:
-		return "Allow in this session: " + ruleLine(*q.Judged.Allows, q.Folder)
+		return about("Allow", "for this session", "in this session", *q.Judged.Allows, q)
 	case run.AllowAlways:
-		return "Always allow in this workspace: " + ruleLine(*q.Judged.Allows, q.Folder)
+		return about("Always allow", "in this workspace", "in this workspace", *q.Judged.Allows, q)
 	case run.AllowWide:
-		return "Always allow in this workspace, with any arguments: " + ruleLine(*q.Judged.Wide, q.Folder)
+		return about("Always allow", "", "in this workspace, with any arguments", *q.Judged.Wide, q)
 	case run.RejectAlways:
-		return "Never allow in this workspace: " + ruleLine(*q.Judged.Denies, q.Folder)
+		return about("Never allow", "in this workspace", "in this workspace", *q.Judged.Denies, q)
 	}
 	return "Reject"
 }
 
-// ruleLine is a rule in one line, whole: what is not shown must not be allowed.
-func ruleLine(r gate.Rule, folder string) string { return show.Visible(r.In(folder).String(), false) }
+// about is an answer with its rule, which is shown whole: what is not shown must not be allowed.
+func about(verb, fileScope, scope string, r gate.Rule, q run.Question) string {
+	r = r.In(q.Folder)
+	if files := r.FilesText(q.Plan.Kind); files != "" {
+		return verb + " " + show.Visible(files, false) + ", " + fileScope
+	}
+	return verb + " " + scope + ": " + show.Visible(r.CallText(), false)
+}
 
 // suggested is the rule that the answers for longer than once make, nil where there is none.
 func suggested(q run.Question) *protocol.PermissionRule {

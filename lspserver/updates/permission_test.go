@@ -49,7 +49,7 @@ func TestCaseA15Shown(t *testing.T) {
 	rule := gate.Rule{Effect: gate.Allow, Tool: "bash", Params: map[string]string{"command": text}}
 	p := Permission("s", run.Question{
 		Plan:   &tools.Plan{Needs: []tools.Need{{Act: tools.Runs, Argv: []string{"bash", "-c", text}}}},
-		Judged: gate.Decision{Verdict: gate.Ask, Reason: "x\x1b[1my", Allows: &rule, Denies: &rule},
+		Judged: gate.Decision{Verdict: gate.Ask, Why: "x\x1b[1my", Allows: &rule, Denies: &rule},
 	}, 1<<20)
 	shown := p.ToolCall.Content.([]protocol.ToolContent)[0].Content.Text
 	all := []string{shown, p.Meta.Tandem.(protocol.PermissionMeta).Reason, p.Meta.Tandem.(protocol.PermissionMeta).SuggestedRule.Text}

@@ -43,7 +43,7 @@ func TestCaseI06ChangedScripts(t *testing.T) {
 		}
 		rule := *asked.Allows
 		rule.Source = "the rule"
-		if text := rule.In(env.Paths.Cwd).String(); !strings.HasSuffix(text, ", as long as nobody changes "+file) {
+		if text := rule.In(env.Paths.Cwd).String(); !strings.HasSuffix(text, ", while "+file+" is unchanged") {
 			t.Errorf("%s: %q", line, text)
 		}
 		change := func(name, text string) {

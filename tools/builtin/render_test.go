@@ -19,7 +19,7 @@ func TestF237ToolsRenderThemselves(t *testing.T) {
 	for _, c := range []struct{ name, args, want string }{
 		{"read_file", `{"path": "src/auth.ts"}`, "`src/auth.ts` → 3 lines"},
 		{"read_file", `{"path": "src/auth.ts", "start_line": 2}`, "`src/auth.ts` → lines 2-3 of 3"},
-		{"read_file", `{"path": "none"}`, "`none` → There is no file or folder of that name."},
+		{"read_file", `{"path": "none"}`, "`none` → There is no file or folder with this name."},
 		{"list_files", `{"path": "src"}`, "`src` → 1 entry"},
 		{"glob", `{"pattern": "**/*.ts"}`, "`**/*.ts` → 1 file"},
 		{"grep", `{"pattern": "a\u0060b"}`, "`` a`b `` → "},

@@ -25,6 +25,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
@@ -77,11 +79,12 @@ type Call struct {
 // ended reports whether nobody waits for the judgement.
 func (c Call) ended() bool { return c.Context != nil && c.Context.Err() != nil }
 
-// Decision is a verdict with its grounds: a sentence for a person and a model, the id of the rule that decided or the name of
-// the mode, and the layer that it belongs to.
+// Decision is a verdict with its grounds: Reason for the model, Why for a person who is asked, the id of the rule that decided or
+// the name of the mode, and the layer that it belongs to.
 type Decision struct {
 	Verdict Verdict
 	Reason  string
+	Why     string
 	Rule    string
 	Layer   string
 	// Once says of Ask that an answer is about this call alone.
@@ -182,7 +185,7 @@ func (p *Policy) judge(c *subject, n tools.Need) Decision {
 			Rule:   "sandbox.level", Layer: LayerSandbox,
 		}
 	}
-	d := Decision{Verdict: op.verdict, Reason: op.what, Rule: string(p.mode), Layer: cmp.Or(op.layer, LayerMode)}
+	d := Decision{Verdict: op.verdict, Reason: op.what, Why: op.why, Rule: string(p.mode), Layer: cmp.Or(op.layer, LayerMode)}
 	switch {
 	case d.Verdict < Ask:
 		d.Reason += ", and the mode is " + string(p.mode)
@@ -194,12 +197,13 @@ func (p *Policy) judge(c *subject, n tools.Need) Decision {
 		return Decision{
 			Verdict: Ask, Once: true, Rule: denying.ID(), Layer: LayerRules,
 			Reason: fmt.Sprintf("%s, and nobody can tell whether %s is about it", op.what, denying.name()),
+			Why:    fmt.Sprintf("%s; a deny rule may apply: %s", op.why, denying.name()),
 		}
 	}
 	if r, covers := p.covering(Ask, c, n); covers != no {
 		return Decision{
 			Verdict: Ask, Reason: fmt.Sprintf("%s, and %s wants a question", op.what, r.name()), Rule: r.ID(), Layer: LayerRules,
-			Once: true,
+			Why: fmt.Sprintf("%s; an ask rule applies: %s", op.why, r.name()), Once: true,
 		}
 	}
 	if d.Verdict == Ask {
@@ -208,6 +212,7 @@ func (p *Policy) judge(c *subject, n tools.Need) Decision {
 		}
 		if names := p.changed(c, n); names != "" {
 			d.Reason += ", which was allowed for " + names + " as it was then: it has changed since"
+			d.Why += "; changed since you allowed this: " + names
 		}
 	}
 	return d
@@ -287,10 +292,11 @@ func (p *Policy) Drops(s tools.Spec) (stage, reason string) {
 	return "", ""
 }
 
-// operation is what a need is about, as a person is told, and what the mode says to it. each is asked about each time, never is
-// why it is denied in every mode. layer is what else than the mode is the ground of the verdict, "" for none.
+// operation is what a need is about, in a sentence for the model (what) and for a person (why), and the verdict of the mode. each
+// asks each time, never is why it is denied in every mode. layer is the ground of the verdict if it is not the mode.
 type operation struct {
 	what    string
+	why     string
 	verdict Verdict
 	each    bool
 	never   string
@@ -301,49 +307,51 @@ type operation struct {
 func (r ModeRow) of(t tools.Tool, n tools.Need) (op operation) {
 	switch n.Act {
 	case tools.Nothing, tools.Reads:
-		op = operation{what: "only looks", verdict: r.Look}
+		op = operation{what: "only looks", why: "Only reads", verdict: r.Look}
 	case tools.Creates:
-		op = operation{what: "makes a new file", verdict: r.Edit}
+		op = operation{what: "makes a new file", why: "Creates a file", verdict: r.Edit}
 	case tools.Edits:
-		op = operation{what: "changes a file", verdict: r.Edit}
+		op = operation{what: "changes a file", why: "Changes a file", verdict: r.Edit}
 	case tools.Replaces:
-		op = operation{what: replacing(cmp.Or(n.Does, t.Spec().Kind)), verdict: r.Overwrite}
+		what, why := replacing(cmp.Or(n.Does, t.Spec().Kind))
+		op = operation{what: what, why: why, verdict: r.Overwrite}
 	case tools.Runs:
-		op = operation{what: "runs a command", verdict: r.Command}
+		op = operation{what: "runs a command", why: runsCommand, verdict: r.Command}
 		if n.OnlyReads() {
-			op = operation{what: "runs a command that only reads", verdict: r.Look}
+			op = operation{what: "runs a command that only reads", why: "Runs a command that only reads", verdict: r.Look}
 		}
 	case tools.Reaches:
-		op = operation{what: "reaches out to the network", verdict: r.Network}
+		op = operation{what: "reaches out to the network", why: "Sends a request to the network", verdict: r.Network}
 	default:
-		op = operation{what: "does not say what it does", verdict: r.Unknown, each: true}
+		op = operation{what: "does not say what it does", why: "Does not declare its effects", verdict: r.Unknown, each: true}
 	}
-	each := func(what string, v Verdict) {
-		op.what, op.verdict, op.each = what, min(op.verdict, v), true
+	each := func(what, why string, v Verdict) {
+		op.what, op.why, op.verdict, op.each = what, why, min(op.verdict, v), true
 	}
 	if n.Danger == tools.Dangerous || t.Spec().Danger == tools.Dangerous {
-		each(op.what, r.Dangerous)
-		risk := ", and it is dangerous" // also where it is asked about for more than that
-		if n.Shell.Risk != "" {
-			risk += ": " + show.Visible(n.Shell.Risk, false)
-		}
-		defer func() { op.what += risk }()
+		each(op.what, op.why, r.Dangerous)
+		defer func() { op.endanger(show.Visible(n.Shell.Risk, false)) }() // also where it is asked about for more than that
 	}
 	if n.Secret {
-		each(op.what+", and the request contains a secret: text of a file that holds keys or passwords", r.Secret)
+		each(op.what+", and the request contains a secret: text of a file that holds keys or passwords",
+			op.why+", with text of a file that may contain keys or passwords", r.Secret)
 	}
 	if n.Act == tools.Runs {
 		if n.Keys != "" {
-			each("runs a command that names a file which holds keys or passwords ("+show.Visible(n.Keys, false)+")", r.Secret)
+			keys := " (" + show.Visible(n.Keys, false) + ")"
+			each("runs a command that names a file which holds keys or passwords"+keys,
+				"Runs a command that names a file that may contain keys or passwords"+keys, r.Secret)
 		}
 		if len(n.Ports) > 0 {
-			each(op.what+", and this computer's other programs can connect to it at "+tools.PortNames(n.Ports), r.Network)
+			ports := tools.PortNames(n.Ports)
+			each(op.what+", and this computer's other programs can connect to it at "+ports,
+				op.why+"; other programs on this computer can connect to it at "+ports, r.Network)
 		}
 		if !n.Confined {
 			if op.verdict > Deny {
 				op.layer = LayerSandbox
 			}
-			each("runs a command with no sandbox in force", r.Unconfined)
+			each("runs a command with no sandbox in force", withoutSandbox, r.Unconfined)
 		}
 		if n.Shell.Forbidden != "" {
 			op.never = "is refused: " + n.Shell.Forbidden
@@ -353,36 +361,67 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) (op operation) {
 	if n.Place == (sandbox.Place{}) { // it is about no file in particular
 		return op
 	}
+	about := func(verb, rest string) string { return verb + " " + show.Visible(n.Place.Rel(), false) + "? " + rest }
+	const keys = "It may contain keys or passwords."
 	switch class, writes := n.Place.Class(), n.Act.Writes(); {
 	case class.Is(sandbox.Internal), class.Is(sandbox.Own) && writes:
 		op.never = "touches what no tool may touch"
 	case class.Is(sandbox.Secret) && writes:
-		each("changes a file that holds keys or passwords", r.Secret)
+		each("changes a file that holds keys or passwords", about("Change", keys), r.Secret)
 	case class.Is(sandbox.Secret):
 		what := "reads a file that holds keys or passwords"
 		if t.Spec().Kind == tools.Execute { // its line need not name the file
 			what += " (" + show.Visible(n.Place.Rel(), false) + ")"
 		}
-		each(what, r.Secret)
+		each(what, about("Read", keys), r.Secret)
 	case class.Is(sandbox.LaterCode) && writes:
-		each("changes a file that runs later or tells programs what to do", r.LaterCode)
+		each("changes a file that runs later or tells programs what to do",
+			about("Change", "Other programs run it or follow it automatically."), r.LaterCode)
 	case class.Is(sandbox.Linked) && writes:
-		each("changes a file that has other names (hard links), which change with it", r.LaterCode)
+		each("changes a file that has other names (hard links), which change with it",
+			about("Change", "Its other names (hard links) change with it."), r.LaterCode)
 	}
 	return op
 }
 
-// replacing is what a tool of a kind does to a file at most. One that writes a whole file may find that there is none yet.
-func replacing(k tools.Kind) string {
+// The reasons of commands that endanger makes more precise.
+const (
+	runsCommand    = "Runs a command"
+	withoutSandbox = "Runs a command without a sandbox"
+)
+
+// endanger adds that the operation is dangerous. risk is the dangerous part of its command, "" for none.
+func (o *operation) endanger(risk string) {
+	if o.what += ", and it is dangerous"; risk == "" {
+		return
+	}
+	o.what += ": " + risk
+	effect := "Runs a dangerous command"
+	if name, _, _ := strings.Cut(risk, " "); slices.Contains([]string{"rm", "rmdir", "unlink", "shred"}, name) {
+		effect = "Deletes files"
+	}
+	switch o.why {
+	case runsCommand:
+		o.why = effect
+	case withoutSandbox:
+		o.why = effect + " without a sandbox"
+	default:
+		o.why += ". " + effect
+	}
+	o.why += ": " + risk
+}
+
+// replacing is what a tool of a kind does to a file at most, for the model and for a person. One that writes a whole file may find that there is none yet.
+func replacing(k tools.Kind) (what, why string) {
 	switch k {
 	case tools.Edit:
-		return "writes a whole file"
+		return "writes a whole file", "Replaces the whole text of a file"
 	case tools.Delete:
-		return "deletes a file"
+		return "deletes a file", "Deletes a file"
 	case tools.Move:
-		return "moves a file"
+		return "moves a file", "Moves a file"
 	}
-	return "replaces, deletes or moves a file"
+	return "replaces, deletes or moves a file", "Replaces, deletes or moves a file"
 }
 
 // honest is the need, except that a tool which may change something cannot pass for one that only looks.

@@ -78,7 +78,7 @@ func (r Rule) ID() string {
 	return fmt.Sprintf("r%x", sha256.Sum256(raw))[:11]
 }
 
-// String is the rule for a person: the tool, and what its parameters must be.
+// String is the rule in a list: the tool, and what its parameters must be.
 func (r Rule) String() string {
 	out := r.Tool
 	if r.Class != "" {
@@ -95,10 +95,64 @@ func (r Rule) String() string {
 			out += fmt.Sprintf(" %s=%s", p, v)
 		}
 	}
-	if names := scriptNames(r.Scripts); names != "" {
-		out += ", as long as nobody changes " + names
+	return out + r.condition()
+}
+
+// condition names the files that must stay as they are for the rule to hold.
+func (r Rule) condition() string {
+	names := scriptNames(r.Scripts)
+	switch {
+	case names == "":
+		return ""
+	case strings.Contains(names, ", "):
+		return ", while " + names + " are unchanged"
 	}
-	return out
+	return ", while " + names + " is unchanged"
+}
+
+// FilesText is what a rule of an answer is about if that is files: "edits of all files in this folder". kind is the tool's. "" is a
+// rule about something else. The paths are relative to the session's folder, see In.
+func (r Rule) FilesText(kind tools.Kind) string {
+	if len(r.Params) != 1 || r.Params[commandParam] != "" || r.Params["url"] != "" {
+		return ""
+	}
+	var files string
+	for _, pattern := range r.Params {
+		files = pattern
+	}
+	what := "all files "
+	switch folder, below := strings.CutSuffix(files, "/**"); {
+	case files == "*":
+		files = "in this folder"
+	case below:
+		files = "below " + folder + "/"
+	default:
+		what = ""
+	}
+	switch {
+	case kind == tools.Delete:
+		return "deletion of " + what + files
+	case kind == tools.Move:
+		return "moves of " + what + files
+	case r.Most == tools.Creates && what != "":
+		return "new files " + files
+	case r.Most == tools.Creates:
+		return "creation of " + files
+	case r.Most == tools.Replaces:
+		return "all changes of " + what + files
+	}
+	return "edits of " + what + files
+}
+
+// CallText is the rule without the name of a tool that a person does not know: the command line, or the address.
+func (r Rule) CallText() string {
+	switch {
+	case r.Params[commandParam] != "":
+		r.Tool = ""
+	case r.Params["url"] != "":
+		return "requests to " + r.Params["url"]
+	}
+	return strings.TrimPrefix(r.String(), " ")
 }
 
 // scriptNames are the files of Rule.Scripts, without the hash.

@@ -23,7 +23,7 @@ func (c *call) judge(needs []tools.Need) error {
 		return err
 	}
 	if c.tries.lost != "" {
-		d.Reason += "; " + c.tries.lost
+		d.Reason, d.Why = d.Reason+"; "+c.tries.lost, d.Why+"; "+c.tries.lost
 	}
 	switch c.verdict.decision = d; d.Verdict {
 	case gate.Allow, gate.Ask:

@@ -266,7 +266,7 @@ func (w *World) step(line string, out *strings.Builder) error {
 		r := w.Call(name, w.arguments(rest))
 		fmt.Fprintf(out, "> %s %s\n", name, rest)
 		for _, q := range w.Asked[asked:] {
-			fmt.Fprintf(out, "asked: %s (%s)\n", q.Plan.Title, q.Judged.Reason)
+			fmt.Fprintf(out, "asked: %s (%s)\n", q.Plan.Title, q.Judged.Why)
 			for _, d := range q.Diffs {
 				out.WriteString(d.Unified)
 			}

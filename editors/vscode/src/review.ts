@@ -257,8 +257,8 @@ export class Review implements vscode.Disposable {
     const params = { sessionId: this.session, ...(uri ? { uri } : {}), ...(hunkIds ? { hunkIds } : {}) };
     const { conflicts } = await this.backend.request<Reviewed>(method, params);
     if (conflicts.length > 0) {
-      const n = conflicts.length === 1 ? 'One change was' : `${conflicts.length} changes were`;
-      void vscode.window.showWarningMessage(`${n} changed over since and stay as they are.`);
+      const n = conflicts.length;
+      void vscode.window.showWarningMessage(n === 1 ? '1 change was edited since and is left as it is.' : `${n} changes were edited since and are left as they are.`);
     }
     this.later(uri ? [uri] : [...this.files.keys()], 0);
   }
