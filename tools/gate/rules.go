@@ -139,7 +139,7 @@ func (r Rule) FilesText(kind tools.Kind) string {
 	case r.Most == tools.Creates:
 		return "creation of " + files
 	case r.Most == tools.Replaces:
-		return "all changes of " + what + files
+		return "any change of " + what + files
 	}
 	return "edits of " + what + files
 }

@@ -1354,7 +1354,7 @@ test('FindingU12 a failed call says what happened in a sentence, without codes a
   chat:open()
   chat:asked('go')
   local content = { { type = 'content', content = { type = 'text', text = '[NOT_READ] Read it with read_file first.' } } }
-  local meta = { error = 'NOT_READ', summary = 'The model had not read this text yet. Nothing was changed.' }
+  local meta = { error = 'NOT_READ', summary = 'The model has not read this text yet. Nothing was changed.' }
   chat:call(call('1', 'Edit a.go', 'edit', 'failed', { content = content, _meta = { tandem = meta } }))
   chat:call(call('2', 'Edit b.go', 'edit', 'failed', { content = content, _meta = { tandem = { error = 'FILE_TOO_LARGE' } } }))
   chat:call(call('3', 'Edit c.go', 'edit', 'failed', { content = content, _meta = { tandem = { error = 'OF_TOMORROW' } } }))
@@ -1363,7 +1363,7 @@ test('FindingU12 a failed call says what happened in a sentence, without codes a
 ▎ go
 
 ✎ Edit a.go  failed
-    The model had not read this text yet. Nothing was changed.
+    The model has not read this text yet. Nothing was changed.
 ✎ Edit b.go  failed
     The file is too large. The setting limits.maxFileBytes raises the limit.
 ✎ Edit c.go  failed

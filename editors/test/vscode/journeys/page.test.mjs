@@ -679,7 +679,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
   });
 
   it('FindingU12 a failed call says what happened in a sentence, without codes and words for the model', async () => {
-    const sentence = 'The model had not read this text yet. Nothing was changed.';
+    const sentence = 'The model has not read this text yet. Nothing was changed.';
     const failed = (error, summary, text) => ({
       title: 'Edit a.go', kind: 'edit', status: 'failed',
       content: [{ type: 'content', content: { type: 'text', text } }],
