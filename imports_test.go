@@ -77,7 +77,7 @@ var rooms = map[string]room{
 		"it knows where each of them keeps its files, and no session",
 	},
 	"lspserver/terminal": {
-		[]string{"lspserver/client", "lspserver/protocol", "filetime/text", "filetime/text/show", "tools"},
+		[]string{"lspserver/client", "lspserver/protocol", "filetime/text", "filetime/text/show", "tools", "tools/words"},
 		"it plays the editor for a person who has none, and knows the server by the wire alone",
 	},
 	"lspserver/doctor": {

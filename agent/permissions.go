@@ -119,7 +119,7 @@ func (a asker) Ask(ctx context.Context, q run.Question) run.Answer {
 	key := q.Tool.Spec().Name + " " + string(canonical(q.Args))
 	switch before := a.s.rights.reject(a.turn, key, 0); {
 	case before >= mostRejected:
-		a.s.Tell(Event{Turn: a.turn, Notice: "The model repeats a call that you rejected, so the turn was ended."})
+		a.s.Tell(Event{Turn: a.turn, Notice: "The turn was stopped: the model kept repeating a call that you rejected."})
 		a.endTurn()
 		return run.Answer{Outcome: run.Cancelled}
 	case before >= mostPrompts:
@@ -135,7 +135,7 @@ func (a asker) Ask(ctx context.Context, q run.Question) run.Answer {
 	}
 	if err := a.s.rights.answer(q, answer.Option, a.turn); err != nil {
 		a.s.o.Log.Warn("a rule was not kept", "error", err)
-		a.s.Tell(Event{Turn: a.turn, Notice: fmt.Sprintf("The answer holds in this session only: the rule could not be kept (%v).", err)})
+		a.s.Tell(Event{Turn: a.turn, Notice: fmt.Sprintf("The rule could not be saved (%v). The answer applies to this session only.", err)})
 	}
 	if answer.Outcome == run.Rejected {
 		a.s.rights.reject(a.turn, key, 1)

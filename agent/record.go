@@ -286,11 +286,11 @@ func (s *Session) resume(at Start, key string) {
 		failed: func(err error) {
 			if err == nil {
 				o.Log.Info("the session is kept again")
-				s.outbox.notify(Event{Notice: "The session is kept again, with what happened meanwhile."})
+				s.outbox.notify(Event{Notice: "The session is saved again, including what happened in between."})
 				return
 			}
 			o.Log.Error("the session is not kept", "error", err)
-			s.outbox.notify(Event{Notice: fmt.Sprintf("What happens from here on is not kept: %v.", err)})
+			s.outbox.notify(Event{Notice: fmt.Sprintf("The session cannot be saved from here on: %v.", err)})
 		},
 	}
 	s.outbox = newOutbox(s.record, func(e Event) { o.Client.Update(o.ID, e) })

@@ -116,7 +116,7 @@ user And?
 			}
 			md := again.Markdown()
 			for _, line := range []string{
-				"# Going\n", "## Turn 1\n\n> Go!\n", "\nNow.\n", "- ✗ change (The program ended while this was running.", "_The program ended during this turn",
+				"# Going\n", "## Turn 1\n\n> Go!\n", "\nNow.\n", "- ✗ change (Tandem exited while this was running.", "_The program ended during this turn",
 				"## Turn 2\n\n> And?\n", "\nWell.\n",
 			} {
 				if strings.Count(md, line) != 1 {
@@ -163,7 +163,7 @@ func TestNotKept(t *testing.T) {
 			t.Errorf("%+v %v", r, err)
 		}
 	}
-	if got := c.transcript(); strings.Count(got, "notice What happens from here on is not kept: the disk is full.") != 1 {
+	if got := c.transcript(); strings.Count(got, "notice The session cannot be saved from here on: the disk is full.") != 1 {
 		t.Errorf("told once:\n%s", got)
 	}
 	s.Close()
@@ -204,7 +204,7 @@ func TestKeptAgain(t *testing.T) {
 	if got := strings.Join(said, " "); got != "Go. One. Go. Two. Go. Three." {
 		t.Error(got)
 	}
-	if got := c.transcript(); strings.Count(got, "not kept: the disk is full.") != 1 || strings.Count(got, "kept again") != 1 {
+	if got := c.transcript(); strings.Count(got, "cannot be saved from here on: the disk is full.") != 1 || strings.Count(got, "saved again") != 1 {
 		t.Errorf("told once each:\n%s", got)
 	}
 }
@@ -222,7 +222,7 @@ func TestKeptAgainByItself(t *testing.T) {
 		st.is.Store(false)
 		time.Sleep(retry)
 		synctest.Wait()
-		if got := c.transcript(); strings.Count(got, "kept again") != 1 {
+		if got := c.transcript(); strings.Count(got, "saved again") != 1 {
 			t.Errorf("not told:\n%s", got)
 		}
 		s.Close()

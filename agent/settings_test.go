@@ -48,7 +48,7 @@ func TestF211_F248BudgetEndsTheTurn(t *testing.T) {
 			t.Errorf("%s: %+v after %d requests", c.name, r, requests)
 		}
 		if c.want == BudgetExceeded {
-			cl.told(t, "notice The turn used up what its tool calls may take (budget.maxToolCalls, budget.maxToolTimeMs).\n")
+			cl.told(t, "notice The turn reached its limit of tool calls or tool time (budget.maxToolCalls, budget.maxToolTimeMs).\n")
 		}
 		// The next turn has a budget of its own.
 		b := begin(t, s, text("again"))

@@ -98,6 +98,6 @@ func (t *Turn) leave() {
 	t.over = true
 	t.s.mu.Unlock()
 	if t.join() {
-		t.tell(Event{Notice: "The turn ended before the model was given what you added; it goes along with your next prompt."})
+		t.tell(Event{Notice: "The turn ended before your message was sent. It is sent with your next prompt."})
 	}
 }

@@ -90,7 +90,7 @@ func TestSteeredTextOutlivesItsTurn(t *testing.T) {
 				return model.Response{Stop: model.StopEnd}, nil
 			})})
 			ask(t, s, "go")
-			c.told(t, "The turn ended before the model was given what you added")
+			c.told(t, "The turn ended before your message was sent")
 			if r := ask(t, s, "and"); r.Stop != EndTurn || requests != 2 {
 				t.Errorf("%+v after %d requests", r, requests)
 			}

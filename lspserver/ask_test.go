@@ -300,10 +300,10 @@ say Done.
 	equal(t, "the turn", p.said(n), "Tandem: Done.")
 	equal(t, "three changes", p.execute("tandem.rejectHunk"), "null")
 	n++
-	equal(t, "three changes", p.said(n), "Tandem: 3 changes wait; choose the code action on the one that you mean.")
+	equal(t, "three changes", p.said(n), "Tandem: 3 changes to review. Choose the code action on one of them.")
 	equal(t, "two files", p.execute("tandem.acceptFile"), "null")
 	n++
-	equal(t, "two files", p.said(n), "Tandem: changes wait in 2 files; choose a code action in the one that you mean.")
+	equal(t, "two files", p.said(n), "Tandem: 2 files have changes to review. Choose a code action in one of them.")
 	if got := p.execute("tandem.rejectFile", map[string]any{"uri": p.URI("b.txt")}); strings.Count(got, `"h`) != 1 {
 		t.Error(got)
 	}

@@ -13,7 +13,7 @@ func TestFaultV23CutOff(t *testing.T) {
 	const (
 		typed   = "What is it?\n\nAttached: a.txt:2-3, b.txt"
 		stopped = "Stopped."
-		cut     = "The turn was cut off here: its window was closed, or its session was left."
+		cut     = "The turn was interrupted: its window or session was closed."
 	)
 	for _, tt := range []struct {
 		name string

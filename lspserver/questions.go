@@ -302,7 +302,7 @@ func (q *questions) ask(ctx context.Context, t *turn, kind lsp.MessageType, text
 	q.unserved = true
 	q.mu.Unlock()
 	if !told {
-		q.tell("this editor cannot show questions (window/showMessageRequest), so what needs one is refused.")
+		q.tell("this editor cannot show permission prompts (window/showMessageRequest). Actions that need one are refused.")
 	}
 	return "", errors.ErrUnsupported
 }

@@ -180,7 +180,7 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 	}
 	r, err := judge(ctx, hunks)
 	if n := len(r.Conflicts); n > 0 {
-		s.warn(fmt.Sprintf("%d of %d changes stay: their text was changed since.", n, n+len(r.Changed)))
+		s.warn(fmt.Sprintf("%d of %d changes were edited since and are left as they are.", n, n+len(r.Changed)))
 	}
 	return r, err
 }
@@ -254,13 +254,13 @@ func (s *server) natural(ctx context.Context, name string, t protocol.ReviewTarg
 	one := name == commandAccept || name == commandReject
 	switch {
 	case len(waiting) == 0:
-		s.say(lsp.MessageTypeInfo, shortLine, "no change waits for you.")
+		s.say(lsp.MessageTypeInfo, shortLine, "there are no changes to review.")
 		return t, false
 	case one && len(waiting) > 1:
-		s.say(lsp.MessageTypeInfo, shortLine, fmt.Sprintf("%d changes wait; choose the code action on the one that you mean.", len(waiting)))
+		s.say(lsp.MessageTypeInfo, shortLine, fmt.Sprintf("%d changes to review. Choose the code action on one of them.", len(waiting)))
 		return t, false
 	case !one && len(files) > 1:
-		s.say(lsp.MessageTypeInfo, shortLine, fmt.Sprintf("changes wait in %d files; choose a code action in the one that you mean.", len(files)))
+		s.say(lsp.MessageTypeInfo, shortLine, fmt.Sprintf("%d files have changes to review. Choose a code action in one of them.", len(files)))
 		return t, false
 	}
 	t.SessionID, t.URI = waiting[0].session, waiting[0].uri

@@ -164,7 +164,7 @@ func (l *Loop) notice(format string, args ...any) {
 
 // noMoreCalls ends a loop whose budget of calls is used up.
 func (l *Loop) noMoreCalls() StopReason {
-	l.notice("The turn used up what its tool calls may take (budget.maxToolCalls, budget.maxToolTimeMs).")
+	l.notice("The turn reached its limit of tool calls or tool time (budget.maxToolCalls, budget.maxToolTimeMs).")
 	return BudgetExceeded
 }
 

@@ -69,7 +69,7 @@ func TestNvimFirstRunWithoutModel(t *testing.T) {
 		e.see(`(?s)▎ hello.*not a language.*▤ Read a\.txt`)
 		e.turn(1)
 		e.ex("checkhealth tandem")
-		e.see(`no language model is set up`)
+		e.see(`no language model is configured`)
 		e.show("checkhealth")
 	})
 }
@@ -108,7 +108,7 @@ call edit_file {"path":"cart.go","old_text":"n := len(items)","new_text":"m := l
 say Not any more.
 `, options{files: map[string]string{"cart.go": shop}, open: "cart.go"})
 		e.ex("Tandem fix Total")
-		e.see(`7  Always allow in this workspace: edit_file \*`)
+		e.see(`7  Always allow edits of all files`)
 		e.show("the question")
 		e.choose(7)
 		e.see(`Mended\.`)
@@ -128,7 +128,7 @@ say Not any more.
 		e.ex("Tandem permissions")
 		e.see(`there are no permission rules`)
 		e.ex("Tandem rename it")
-		e.see(`(?s)Tandem asks.*7  Always allow in this workspace: edit_file \*`)
+		e.see(`(?s)Tandem asks.*7  Always allow edits of all files`)
 		e.choose(2)
 		e.see(`Not any more\.`)
 	})

@@ -99,7 +99,7 @@ say As you like.
 		e.show("the first question")
 		e.text("1")
 		e.keys("Enter")
-		e.see(`(?s)asks to run.*1 line, 30 bytes.*│ cp a\.txt copy\.txt; echo copied.*1  Allow.*Esc: later`)
+		e.see(`(?s)asks to run.*in .*│ cp a\.txt copy\.txt; echo copied.*1  Allow.*Esc: later`)
 		e.show("the second question")
 		e.text("1")
 		e.keys("Enter")

@@ -65,7 +65,7 @@ func TestFindingU1NvimRestartInReview(t *testing.T) {
 				e.pending(1)
 				e.ex("Tandem")
 				e.see(`(?s)▎ fix both.*▤ Read cart\.go.*✎ Edit cart\.go  \+1 −1.*✎ Edit cart\.go  \+2 −1.*Both are done\.`)
-				e.see(`(?s)This goes on with the session.*“fix both”`)
+				e.see(`(?s)Resumed the session.*“fix both”`)
 				e.show("the chat")
 				e.ex("Tandem undo")
 				e.see(`undone in 1 file`)
@@ -350,7 +350,7 @@ say As you like.
 			t.Fatal("the command ran")
 		}
 		e.choose(2)
-		e.see(`(?s)in .*/ws/sub · 1 line, 12 bytes.*│ touch second`)
+		e.see(`(?s)in .*/ws/sub\s.*│ touch second`)
 		e.choose(1)
 		e.see(`As you like\.`)
 		e.until("it ran", func() bool { _, err := os.Stat(e.path("sub/second")); return err == nil })

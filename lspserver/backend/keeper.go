@@ -42,7 +42,7 @@ func (k *keeper) store() store.Store {
 		if k.open != nil {
 			if k.kept, k.inMemory = k.open(); k.inMemory == nil {
 				if e, ok := k.kept.(interface{ Emptied() bool }); ok && e.Emptied() {
-					k.warn("the file of the sessions was empty: those that it kept are lost, and it is begun anew")
+					k.warn("the session database was empty: earlier sessions are lost, and a new database was created")
 				}
 				return
 			}

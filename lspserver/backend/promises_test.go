@@ -507,7 +507,7 @@ func TestSandboxIsToldOf(t *testing.T) {
 		b := begin(t, f, backend.Client{Options: []byte(tt.settings), Own: true}, backend.Options{Runner: tt.runner})
 		b.Ready(t.Context())
 		said := strings.Join(f.said(), "\n")
-		if strings.Contains(said, "the sandbox for commands is not complete here (level none)") != tt.warned {
+		if strings.Contains(said, "the sandbox for commands is incomplete (level none)") != tt.warned {
 			t.Errorf("%s: %s", name, said)
 		}
 	}

@@ -30,8 +30,8 @@ func (b *Backend) recover() {
 				"session", r.Session, "call", r.Call, "path", path, "outcome", f.Outcome, "kept", f.Kept)
 			if len(f.Kept) > 0 && !f.Merged {
 				last := f.Kept[len(f.Kept)-1]
-				b.face.Warn(fmt.Sprintf("when it was ended, another program was just saving %s. What that saved is not in the file; "+
-					"it is kept: tandem session kept --show %.12s", path, last))
+				b.face.Warn(fmt.Sprintf("%s was being saved by another program when Tandem exited. Its text is not in the file; "+
+					"a copy is kept: tandem session kept --show %.12s", path, last))
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func (b *Backend) tellSandbox() {
 	}
 	if l := b.sandbox(); l.Below {
 		b.log.Warn("the sandbox", "level", l.Name, "reason", l.Reason)
-		b.face.Warn("the sandbox for commands is not complete here (level " + l.Name + "): 'tandem doctor' says why")
+		b.face.Warn("the sandbox for commands is incomplete (level " + l.Name + "). Run 'tandem doctor' for the reason")
 	}
 }
 
@@ -73,8 +73,8 @@ func (b *Backend) tellLost(now sandbox.Level) {
 		return
 	}
 	b.log.Warn("the sandbox is lost", "level", now.Name, "reason", now.Reason)
-	b.face.Warn("the sandbox for commands has failed, so from now on each command asks, or is refused where nobody can be asked, until Tandem " +
-		"is started anew: " + show.Visible(now.Reason, false))
+	b.face.Warn("the sandbox for commands has failed. Until Tandem is restarted, each command asks for permission " +
+		"or is refused: " + show.Visible(now.Reason, false))
 }
 
 // Status gives the state without waiting for a busy store.

@@ -16,6 +16,7 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/lspserver/client"
 	"tandem/lspserver/protocol"
+	"tandem/tools/words"
 )
 
 const demoFile = `package calc
@@ -100,8 +101,8 @@ func (d *demo) run(ctx context.Context, server io.ReadWriteCloser, path, script 
 		return false, err
 	}
 	<-typing
-	d.say("tandem", "turn %d ended: %s; the editor refused the edit %d times because a key came first",
-		result.Turn, result.StopReason, d.buffer.Refused())
+	d.say("tandem", "turn %d: %s The editor refused the edit %d times because a key came first.",
+		result.Turn, words.Ending(result.StopReason), d.buffer.Refused())
 	return d.review(ctx, session.SessionID)
 }
 
@@ -175,7 +176,7 @@ func (d *demo) update(u protocol.UpdateParams) {
 	case "tool_call_update":
 		if meta := metaOf(up); meta.State == "completed" {
 			d.said()
-			d.say("agent", "%s · %s %s", up.Title, up.Status, meta.Summary)
+			d.say("agent", "%s · %s %s", up.Title, words.State(up.Status, meta.Phase, meta.Error), meta.Summary)
 		}
 	}
 	if up.SessionUpdate == "usage_update" || up.SessionUpdate == "tool_call" {

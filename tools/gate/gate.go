@@ -334,7 +334,7 @@ func (r ModeRow) of(t tools.Tool, n tools.Need) (op operation) {
 	}
 	if n.Secret {
 		each(op.what+", and the request contains a secret: text of a file that holds keys or passwords",
-			op.why+", with text of a file that may contain keys or passwords", r.Secret)
+			op.why+". It contains a secret: text of a file with keys or passwords", r.Secret)
 	}
 	if n.Act == tools.Runs {
 		if n.Keys != "" {

@@ -904,12 +904,12 @@ end
 
 test('FindingS4 a question shows all of a command and what is hidden in it; a number and Enter answer it', function()
   local instance = new_instance('q1')
-  local first = ask(instance, 'x1', { _meta = { tandem = { danger = 'dangerous', reason = 'it deletes' } } })
+  local first = ask(instance, 'x1', { _meta = { tandem = { danger = 'dangerous', reason = 'Deletes files: rm' } } })
   local window = api.nvim_get_current_win()
   equal(has_keyboard('x1'), ('  in %s · 2 lines, 22 bytes\n'):format(vim.fn.fnamemodify(dir, ':~')) .. [[
   │ rm -rf x1
   │ \u{1b}[2K echo hi
-  DANGEROUS: it deletes
+  Dangerous. Deletes files: rm
 
  1  Allow
  2  Reject

@@ -49,5 +49,5 @@ export async function findProgram(places: Places): Promise<Found> {
       return { program: file, from: configured ? 'setting' : 'PATH' };
     }
   }
-  return { missing: `There is no program "${configured || name}" in PATH.` };
+  return { missing: `The program "${configured || name}" was not found in PATH.` };
 }

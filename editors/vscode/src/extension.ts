@@ -91,7 +91,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     );
   command('focusChat', () => vscode.commands.executeCommand('tandem.chat.focus'));
   command('ask', async (text?: string) => {
-    const words = text ?? (await vscode.window.showInputBox({ title: 'Tandem', placeHolder: 'What is to be done?' }));
+    const words = text ?? (await vscode.window.showInputBox({ title: 'Tandem', placeHolder: 'What should Tandem do?' }));
     if (words) {
       await chat.ask(words);
     }
@@ -141,7 +141,7 @@ export function activate(context: vscode.ExtensionContext): Api {
 }
 
 async function tellFailure(backend: Server, log: vscode.LogOutputChannel, restart: () => Promise<void>): Promise<void> {
-  const choice = await vscode.window.showErrorMessage(backend.failure ?? 'Tandem does not run.', 'Restart', 'Show Log');
+  const choice = await vscode.window.showErrorMessage(backend.failure ?? 'Tandem is not running.', 'Restart', 'Show Log');
   if (choice === 'Restart') {
     await restart();
   } else if (choice) {

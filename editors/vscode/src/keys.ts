@@ -27,17 +27,17 @@ export class Keys {
     const picked = await vscode.window.showQuickPick(
       services(settings.get('model', ''), providers).map((name) => {
         const variable = keyVariable(name, providers);
-        const detail = keys[variable] ? 'A key is kept.' : process.env[variable] ? 'Set in the environment.' : '';
+        const detail = keys[variable] ? 'A key is saved.' : process.env[variable] ? 'Set in the environment.' : '';
         return { label: name, description: variable, detail, variable };
       }),
-      { title: 'Tandem: Set API Key', placeHolder: 'The service that the key is for' },
+      { title: 'Tandem: Set API Key', placeHolder: 'Service for the key' },
     );
     if (!picked) {
       return undefined;
     }
     const key = await vscode.window.showInputBox({
       title: `Tandem: Key of ${picked.label}`,
-      prompt: `Kept in the secret storage and given to the server as ${picked.variable}. Empty forgets the one that is kept.`,
+      prompt: `Saved in secret storage and passed to the server as ${picked.variable}. Leave empty to delete the saved key.`,
       password: true,
       ignoreFocusOut: true,
     });

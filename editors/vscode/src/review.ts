@@ -182,7 +182,7 @@ export class Review implements vscode.Disposable {
     const target = uri ?? this.active();
     const hunk = id ?? (editor && target && hunkAt(this.hunks(target), editor.selection.active.line)?.id);
     if (!target || !hunk) {
-      return void vscode.window.showInformationMessage('There is no change of the agent at the caret.');
+      return void vscode.window.showInformationMessage('There is no agent change at the cursor.');
     }
     await this[what](target, [hunk]);
   }

@@ -226,7 +226,7 @@ export class Server implements Backend, vscode.Disposable {
         this.client = this.process = undefined;
         const reason = err instanceof Error ? err.message : String(err);
         this.o.log.error(reason);
-        this.set('failed', `Tandem does not start: ${reason}`);
+        this.set('failed', `Tandem could not start: ${reason}`);
         void client?.dispose().catch(() => {});
         void ended(process, END_MS);
       }
@@ -302,10 +302,10 @@ export class Server implements Backend, vscode.Disposable {
     void client?.dispose().catch(() => {});
     const wait = this.restarts.ended();
     if (wait === undefined) {
-      this.set('failed', 'Tandem has ended several times in a row and is not started any more.');
+      this.set('failed', 'Tandem crashed several times in a row and is no longer restarted.');
       return;
     }
-    this.set('stopped', 'Tandem has ended; it is being started anew.');
+    this.set('stopped', 'Tandem stopped and is being restarted.');
     this.retry = setTimeout(() => void this.start().catch(() => {}), wait);
   }
 

@@ -1,6 +1,6 @@
 // API keys as the secret storage keeps them: one JSON object, by environment variable.
 
-const UNREADABLE = 'The API keys that are kept cannot be read and are left out: set them again with “Tandem: Set API Key”.';
+const UNREADABLE = 'The saved API keys cannot be read. Set them again with “Tandem: Set API Key”.';
 
 /** The keys that are stored. What cannot be read is none, and `tell` has a sentence for the person: without a key most things work. */
 export async function storedKeys(

@@ -24,7 +24,7 @@ test('the program is that of the setting, of the bundle, of PATH', async () => {
     return file;
   };
   const places = { configured: '', extension: join(dir, 'ext'), path: join(dir, 'p') + delimiter + join(dir, 'q'), home: dir, windows: false };
-  assert.deepEqual(await findProgram(places), { missing: 'There is no program "tandem" in PATH.' });
+  assert.deepEqual(await findProgram(places), { missing: 'The program "tandem" was not found in PATH.' });
   const inPath = await program('q', 'tandem');
   assert.deepEqual(await findProgram(places), { program: inPath, from: 'PATH' });
   const bundled = await program('ext', 'bin', 'tandem');

@@ -279,7 +279,7 @@ export class Composer {
           type: 'button',
           class: this.attached ? 'chip on' : 'chip',
           'aria-pressed': String(this.attached),
-          title: this.attached ? 'Goes along with the prompt' : 'Send this along with the prompt',
+          title: this.attached ? 'Attached to the prompt' : 'Attach to the prompt',
           onclick: () => {
             this.attached = !this.attached;
             this.drawChips(context);
@@ -322,7 +322,7 @@ function hint(c: Conversation, setup: Setup): string {
     return 'Tandem waits for your answer';
   }
   if (c.running) {
-    return setup.can.steer ? 'Tell it more while it works' : 'Tandem is working. Escape stops it.';
+    return setup.can.steer ? 'Add a message while it works' : 'Tandem is working. Escape stops it.';
   }
   return setup.can.mentions ? 'Ask Tandem, @ names files and symbols' : 'Ask Tandem';
 }

@@ -12,7 +12,7 @@ export class QuestionView {
   readonly element = h('div', { class: 'question', hidden: true });
   private drawn?: unknown;
 
-  update(t: ToolCall): void {
+  update(t: ToolCall, home?: string): void {
     const q = t.question;
     if (q === this.drawn) {
       return;
@@ -27,7 +27,7 @@ export class QuestionView {
     } else if (q.answer) {
       this.element.replaceChildren(h('div', { class: 'answered' }, ...answered(q)));
     } else {
-      const card = q.type === 'permission' ? permission(t, q) : clarification(q);
+      const card = q.type === 'permission' ? permission(t, q, home) : clarification(q);
       const back = kept(this.element, card);
       this.element.replaceChildren(card);
       if (focused) {
@@ -60,7 +60,7 @@ function kept(old: HTMLElement, card: HTMLElement): HTMLElement | undefined {
 function answered(q: Permission | Clarification): Child[] {
   const a = q.answer;
   if (a === undefined || a === 'withdrawn') {
-    return [icon('circle-slash'), 'No answer needed any more'];
+    return [icon('circle-slash'), 'No longer needs an answer'];
   }
   if ('by' in a) {
     return [icon('check'), a.by === 'rule' ? 'Your answer to another question covers this one' : `Answered in ${visible(a.by, false)}`];
@@ -92,7 +92,7 @@ function heading(t: ToolCall, q: Permission): string {
 /** The keys that press the buttons of a question. */
 const KEYS: Record<string, string> = { allow_once: 'Ctrl+Enter', reject_once: 'Ctrl+Backspace' };
 
-function permission(t: ToolCall, q: Permission): HTMLElement {
+function permission(t: ToolCall, q: Permission, home: string | undefined): HTMLElement {
   const title = heading(t, q);
   const hidden = unseen(q);
   const options = q.options.map((o, i) => {
@@ -120,16 +120,21 @@ function permission(t: ToolCall, q: Permission): HTMLElement {
     title,
     q.danger === 'dangerous' && h('div', { class: 'danger', role: 'note' }, icon('warning'), reason || 'This can do damage.'),
     q.danger !== 'dangerous' && reason && q.diffs.length === 0 ? h('div', { class: 'reason' }, reason) : undefined,
-    ...(q.command === undefined ? [] : command(q.command, q.cwd)),
+    ...(q.command === undefined ? [] : command(q.command, q.cwd, home)),
     q.command === undefined && q.diffs.length === 0 ? h('div', { class: 'reason' }, visible(t.title, false)) : undefined,
     ...q.diffs.flatMap((d) =>
       diffPart(d, q.diffs.length > 1 ? d.path : undefined, () => post({ type: 'proposal', id: q.id, path: d.path || undefined })),
     ),
-    hidden && h('div', { class: 'reason', role: 'note' }, 'This change is too large to show all of it here. It can be allowed once it was opened.'),
+    hidden && h('div', { class: 'reason', role: 'note' }, 'This change is too large to show here. Open it to allow it.'),
     h('div', { class: 'buttons' }, ...first, !hidden && h('span', { class: 'keys' })),
     no && folded('why', `${no.name}, and say why`, why(q.id, no.optionId)),
     others.length > 0 && folded('more', `More answers (${others.length})`, h('div', { class: 'answers' }, ...others)),
   );
+}
+
+/** A path with ~ for the home folder. */
+function tilde(path: string, home: string | undefined): string {
+  return home && (path === home || path.startsWith(`${home}/`)) ? `~${path.slice(home.length)}` : path;
 }
 
 /** The name of an answer without the rule that it makes, and that rule. */
@@ -181,19 +186,19 @@ function words(input: HTMLInputElement, send: (text: string) => void): HTMLEleme
   );
 }
 
-/** All of a command, each line behind a margin, so that none can pass for a part of the chat; and how much it is, and where. */
-function command(text: string, cwd: string | undefined): Node[] {
+/** All of a command, each line behind a margin, so that none can pass for a part of the chat; its size if it has several lines, and its folder. */
+function command(text: string, cwd: string | undefined, home: string | undefined): Node[] {
   const lines = visibleLines(text);
-  const bytes = new TextEncoder().encode(text).length;
-  const size = `${lines.length === 1 ? '1 line' : `${lines.length} lines`}, ${bytes === 1 ? '1 byte' : `${bytes} bytes`}`;
+  const size = `${lines.length} lines, ${new TextEncoder().encode(text).length} bytes`;
   const scrolls = lines.length > 40 ? ', scroll to see all of them' : '';
+  const about = [lines.length > 1 ? size + scrolls : '', cwd ? `in ${visible(tilde(cwd, home), false)}` : ''];
   return [
     h(
       'pre',
       { class: 'command whole', tabindex: 0, 'aria-label': 'The whole command' },
       ...lines.map((line) => h('span', { class: 'line' }, line || ' ')),
     ),
-    h('div', { class: 'reason about' }, `${size}${scrolls}`, cwd ? `, in ${visible(cwd, false)}` : ''),
+    h('div', { class: 'reason about' }, about.filter(Boolean).join(', ')),
   ];
 }
 

@@ -51,7 +51,7 @@ export class ToolView {
     this.drawHead(t);
     this.failure.textContent = this.why(t) ?? '';
     this.failure.hidden = !this.failure.textContent;
-    this.question.update(t);
+    this.question.update(t, this.setup().home);
     this.drawBody(t);
   }
 

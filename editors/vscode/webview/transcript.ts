@@ -129,7 +129,7 @@ function user(): View {
     const m = itemOf<Message>(row);
     return h(
       'div',
-      { class: m.waiting ? 'user waiting' : 'user', title: m.waiting ? 'Goes to the model with its next request' : undefined },
+      { class: m.waiting ? 'user waiting' : 'user', title: m.waiting ? 'Sent with the next request' : undefined },
       h('h2', { class: 'hidden' }, 'You'),
       h('div', { class: 'bubble' }, m.text),
       m.attached?.length ? h('div', { class: 'attached' }, ...m.attached.map((a) => h('span', null, icon('file'), a))) : undefined,

@@ -99,7 +99,7 @@ function sessions(all: readonly Kept[]): Node {
         h(
           'li',
           null,
-          h('button', { type: 'button', title: `Go on with “${s.title}”`, onclick: () => post({ type: 'load', id: s.id }) },
+          h('button', { type: 'button', title: `Resume “${s.title}”`, onclick: () => post({ type: 'load', id: s.id }) },
             h('span', { class: 'what' }, s.title), h('span', { class: 'detail' }, s.detail)),
         ),
       ),

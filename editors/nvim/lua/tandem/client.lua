@@ -526,7 +526,7 @@ function Instance:exited(code, signal)
     require('tandem.question').withdraw(self.session)
     self.review:clear()
     local how = signal ~= 0 and ('signal %d'):format(signal) or tostring(code)
-    local text = ('The server has ended (%s). The next :Tandem starts it again and goes on with the session'):format(how)
+    local text = ('The server stopped (%s). The next :Tandem restarts it and resumes the session'):format(how)
     if waits > 0 then
       text = ('%s; %s.'):format(text, waits == 1 and '1 change waits' or ('%d changes wait'):format(waits))
     end
@@ -664,7 +664,7 @@ function Instance:restart(callback)
   self:stop()
   M.ensure(self.root, function(instance, err)
     if not err then
-      instance.chat:note('The server was started anew with the key or the settings that have changed.')
+      instance.chat:note('The server was restarted with the new key or settings.')
     end
     callback(instance, err)
   end)

@@ -17,7 +17,7 @@ M.schema = {
   env = {
     type = 'table',
     default = {},
-    description = 'Variables for the server beside those of Neovim.',
+    description = 'Environment variables for the server besides those of Neovim.',
   },
   settings = {
     type = 'table',
@@ -27,12 +27,12 @@ M.schema = {
   resume = {
     type = 'boolean',
     default = true,
-    description = 'Go on with the session that the folder had last, when the server starts.',
+    description = 'Resume the folder's last session when the server starts.',
   },
   root_markers = {
     type = 'table',
     default = { '.tandem', '.git' },
-    description = 'What marks the root of a workspace, looked for upwards from the file.',
+    description = 'Files that mark the root of a workspace, searched upwards from the file.',
   },
   chat_position = {
     type = 'string',

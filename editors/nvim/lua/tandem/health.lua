@@ -28,7 +28,7 @@ local function check_server(instance)
   end
   health.ok(('%s: session %s, %d open documents'):format(instance.root, instance.session or 'none', status.documents))
   if instance.model == 'script/embedded' then
-    health.warn('no language model is set up: a script answers', { 'See :help tandem-model' })
+    health.warn('no language model is configured: a scripted demo answers', { 'See :help tandem-model' })
   else
     health.ok(('model %s, mode %s'):format(instance.model or 'unknown', instance.mode or 'unknown'))
   end

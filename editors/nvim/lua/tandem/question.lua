@@ -467,13 +467,6 @@ local function add_options(p, options)
   end
 end
 
----@param n integer
----@param thing string
----@return string
-local function plural(n, thing)
-  return ('%d %s%s'):format(n, thing, n == 1 and '' or 's')
-end
-
 --- The command that is asked about: where it runs, how much it is, and all of it.
 ---@param p tandem.Sheet
 ---@param command string
@@ -481,8 +474,8 @@ end
 local function add_command(p, command, folder)
   local _, ends = command:gsub('\n', '')
   local lines = ends + (command:find('[^\n]$') and 1 or 0)
-  local size = ('%s, %s'):format(plural(lines, 'line'), plural(#command, 'byte'))
-  add(p, ('  in %s · %s'):format(vim.fn.fnamemodify(folder, ':~'), size), 'TandemDim')
+  local size = lines > 1 and (' · %d lines, %d bytes'):format(lines, #command) or ''
+  add(p, ('  in %s%s'):format(vim.fn.fnamemodify(folder, ':~'), size), 'TandemDim')
   if lines > MANY_LINES then
     add(p, '  It goes on below this window: j or Ctrl-F scroll.', 'TandemWaiting')
   end
@@ -493,7 +486,7 @@ end
 ---@param call tandem.Update
 ---@return string
 local function arguments(call)
-  local out = { visible.line(call.title or 'a tool call'), '' }
+  local out = { visible.line(call.title or 'A tool call'), '' }
   local input = type(call.rawInput) == 'table' and call.rawInput or {}
   local names = vim.tbl_keys(input)
   table.sort(names)
@@ -554,10 +547,10 @@ local function permission(question, params)
     if command then
       add_command(p, command, folder)
     else
-      add(p, '  ' .. (call.title or 'a tool call'), 'TandemCommand')
+      add(p, '  ' .. (call.title or 'A tool call'), 'TandemCommand')
     end
     if meta.danger == 'dangerous' then
-      add(p, '  DANGEROUS: ' .. (meta.reason or ''), 'TandemFailed')
+      add(p, '  Dangerous. ' .. (meta.reason or ''), 'TandemFailed')
     elseif meta.reason and meta.reason ~= '' then
       add(p, '  ' .. meta.reason, 'TandemDim')
     end

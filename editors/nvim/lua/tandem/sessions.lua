@@ -203,9 +203,9 @@ local function why(session, err)
     local pid = vim.tbl_get(err, 'data', 'pid')
     return ('The session %s is open in another program%s.'):format(named(session), pid and (' (process %d)'):format(pid) or '')
   elseif err.code == errors.unknown_session then
-    return ('The session %s is not there any more.'):format(named(session))
+    return ('The session %s no longer exists.'):format(named(session))
   end
-  return ('The session %s cannot be gone on with: %s'):format(named(session), err.message)
+  return ('The session %s cannot be resumed: %s'):format(named(session), err.message)
 end
 
 --- What waits in the sessions of a folder that are not shown, for a person; nil for nothing.
@@ -254,7 +254,7 @@ function M.resume(instance, callback)
     instance:load(last.sessionId, function(refused)
       if not refused then
         if not before then
-          local text = 'This goes on with the session %s, %s. :Tandem new begins another one, :Tandem sessions lists all.'
+          local text = 'Resumed the session %s, %s. :Tandem new starts another, :Tandem sessions lists all.'
           instance.chat:note(text:format(named(last), age(last.updatedAt)))
         end
         local elsewhere = M.elsewhere(sessions, last.sessionId)
@@ -318,7 +318,7 @@ function M.choose(instance)
           end
           instance.chat:open()
           local _, waits = instance.review:pending()
-          tell(('the session %s goes on%s'):format(named(session), waits > 0 and '; ' .. M.count(waits) or ''))
+          tell(('resumed the session %s%s'):format(named(session), waits > 0 and '; ' .. M.count(waits) or ''))
         end, keep)
       end)
     end)

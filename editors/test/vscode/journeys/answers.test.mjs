@@ -37,7 +37,7 @@ describe('answers', { skip, timeout: 300_000 }, () => {
     await open().locator('summary', { hasText: 'More answers' }).click();
     await open().locator('[data-option="reject_always"]:enabled').waitFor();
     await p.picture('F204 more answers');
-    await p.answer('Always allow in this workspace: edit_file *');
+    await p.answer('Always allow edits of all files in this folder, in this workspace');
     await p.sees('First.');
     p.model.reply(edit('two', 'TWO'), ['Second.']);
     await p.ask('more');

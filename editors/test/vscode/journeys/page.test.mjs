@@ -475,9 +475,9 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     ['reject_once', 'Reject', 'reject_once'],
     ['allow_turn', 'Allow all edits of this turn', 'allow_always'],
     ['allow_files', 'Allow edits of this file in this session', 'allow_always'],
-    ['allow_session', 'Allow in this session: edit_file a/rather/long/folder/of/the/project/**', 'allow_always'],
-    ['allow_always', 'Always allow in this workspace: edit_file a/rather/long/folder/of/the/project/**', 'allow_always'],
-    ['reject_always', 'Never allow in this workspace: edit_file a/rather/long/folder/of/the/project/a.go', 'reject_always'],
+    ['allow_session', 'Allow edits of all files below a/rather/long/folder/of/the/project/, for this session', 'allow_always'],
+    ['allow_always', 'Always allow edits of all files below a/rather/long/folder/of/the/project/, in this workspace', 'allow_always'],
+    ['reject_always', 'Never allow edits of a/rather/long/folder/of/the/project/a.go, in this workspace', 'reject_always'],
   ].map(([optionId, name, kind]) => ({ optionId, name, kind }));
   const seven = (id) => {
     const question = permission(id, 'edit', { content: diff(1) });
@@ -546,7 +546,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
 
   it('F216 a question that is answered elsewhere says so', async () => {
     await events(permission(1, 'execute', {}, { command: 'make' }), { type: 'answered', id: 1, answer: 'withdrawn' });
-    await page.locator('.answered', { hasText: 'No answer needed any more' }).waitFor();
+    await page.locator('.answered', { hasText: 'No longer needs an answer' }).waitFor();
     await events({ type: 'resolved', call: 'q1', by: 'rule' });
     await page.locator('.answered', { hasText: 'Your answer to another question covers this one' }).waitFor();
     await events(permission(2, 'execute', {}, { command: 'make' }), { type: 'answered', id: 2, answer: 'withdrawn' }, { type: 'resolved', call: 'q2', by: 'Neovim' });

@@ -17,6 +17,8 @@ export interface Setup {
   sessions?: readonly Kept[];
   /** The workspace's folder, which paths are shown relative to. */
   folder?: string;
+  /** The home folder, shown as ~. */
+  home?: string;
   trusted: boolean;
   /** What the server serves. */
   can: { mentions: boolean; steer: boolean; review: boolean };

@@ -148,7 +148,7 @@ export class Questions implements vscode.Disposable {
 function toastText(p: PermissionParams): string {
   const input = p.toolCall.rawInput;
   const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : undefined;
-  const danger = p._meta?.tandem?.danger === 'dangerous' ? ` (dangerous: ${plain(p._meta.tandem.reason ?? '')})` : '';
+  const danger = p._meta?.tandem?.danger === 'dangerous' ? ' (dangerous)' : '';
   return typeof command === 'string'
     ? `Tandem asks to run${danger}: ${plain(command)}`
     : `Tandem asks for permission${danger}: ${plain(p.toolCall.title ?? '')}`;

@@ -126,7 +126,7 @@ describe('FindingU1 loading', () => {
     const { session, updates } = await loader(true).open('s', undefined, pause);
     assert.equal(session.models?.currentModelId, 'script/embedded');
     assert.deepEqual(updates.map((u) => [u.sessionUpdate, !Array.isArray(u.content) && u.content?.text]), [
-      ['notice', 'The model script/embedded, which is no language model, answers in this session. The one that is set up cannot be had: no key.'],
+      ['notice', 'This session uses the scripted demo script/embedded, not a language model. The configured model is not available: no key.'],
     ]);
     const other = await loader(false).open('s', undefined, pause);
     assert.equal(other.session.models?.currentModelId, 'local/m');

@@ -123,7 +123,7 @@ export class Loader {
       await this.request('tandem/session/setModel', { sessionId: id, model: '' });
     } catch (err) {
       const why = err instanceof Error ? err.message : String(err);
-      const text = `The model ${EMBEDDED}, which is no language model, answers in this session. The one that is set up cannot be had: ${why}`;
+      const text = `This session uses the scripted demo ${EMBEDDED}, not a language model. The configured model is not available: ${why}`;
       const notice: Update = { sessionUpdate: 'notice', content: { type: 'text', text } };
       return { ...loaded, updates: [...loaded.updates, notice] };
     }

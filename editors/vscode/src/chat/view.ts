@@ -1,6 +1,7 @@
 // The chat: keeps the conversation of the current session, talks to the server, and shows it in a web page.
 
 import { randomBytes } from 'node:crypto';
+import { homedir } from 'node:os';
 import { basename, isAbsolute, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Actions, Chat } from '../actions.ts';
@@ -187,7 +188,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
     });
     const picked = await vscode.window.showQuickPick(items, {
       title: 'Tandem: Sessions',
-      placeHolder: 'The session to go on with',
+      placeHolder: 'Session to resume',
       matchOnDescription: true,
     });
     if (picked) {
@@ -321,6 +322,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
         .slice(0, MOST_SESSIONS)
         .map((s) => kept(s, Date.now())),
       folder: this.folder,
+      home: homedir(),
       trusted: vscode.workspace.isTrusted,
       can: {
         mentions: has('tandem/mentions/complete'),
@@ -353,7 +355,7 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       this.questions.withdraw();
       this.restored = undefined;
       const { failure } = this.backend; // there is none where a person has it started anew
-      const message = state === 'stopped' && failure ? 'The server has ended. It is being started again.' : failure;
+      const message = state === 'stopped' && failure ? 'The server stopped. It is being restarted.' : failure;
       this.dispatch({ type: 'lost', message });
     } else if (state === 'failed' && items.length > 0 && this.backend.failure) {
       this.say(this.backend.failure);
