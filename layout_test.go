@@ -126,7 +126,7 @@ var mostLines = map[string]int{
 	"lspserver/review":    2460,
 	"filetime":            851, // 845, WithLock, the third verb of its front door, and Revision.Ours
 	"filetime/disk":       2095,
-	"all":                 87200, // the parts of Session, Options, Backend and Env are types, with locks, methods and contracts of their own
+	"all":                 87450, // a question has a reason for a person beside that for the model; the parts of Session, Options, Backend and Env are types, with locks, methods and contracts of their own
 }
 
 // TestF255Sizes prints the lines of every package (go test -v -run Sizes .), those of the harness apart, and warns where a part is over
