@@ -27,6 +27,11 @@ local function equal(got, want, what)
   end
 end
 
+--- The answer to an edit that was made: it names the version that the server was told of with it.
+local function landed(server, uri)
+  return { applied = true, tandem = { versions = { { uri = uri, version = server.docs[uri].version } } } }
+end
+
 local function eventually(what, holds)
   assert(vim.wait(5000, holds, 5), 'it never came that ' .. what)
 end
@@ -287,7 +292,7 @@ test('random edits land as on a string', function()
     end
     want = table.concat(want) .. text:sub(at + 1)
     local what = ('round %d, %s: %s'):format(round, case[2], vim.inspect(list))
-    equal(edits.apply(server.documents, edit_of(uri, 1, list)), { applied = true }, what)
+    equal(edits.apply(server.documents, edit_of(uri, 1, list)), landed(server, uri), what)
     equal(server.docs[uri].text, want, what)
     equal(written(buf), want, what)
     local messages = #vim.tbl_filter(function(m)
@@ -307,7 +312,7 @@ test('an edit for another text is refused and changes nothing', function()
   equal(edits.apply(server.documents, edit), { applied = false, failureReason = 'version' })
   equal(written(buf), 'onex\ntwo\n')
   edit.documentChanges[1].textDocument.version = 2
-  equal(edits.apply(server.documents, edit), { applied = true })
+  equal(edits.apply(server.documents, edit), landed(server, uri))
   equal(written(buf), 'ONEx\ntwo\n')
   edit.documentChanges[1].textDocument.version = 7
   equal(edits.apply(server.documents, edit).applied, false)
@@ -338,7 +343,7 @@ test('FindingU5 a buffer that is read-only, or not to be modified, refuses at on
   equal(reply, nil)
   assert(why:find(vim.fs.basename(path) .. ' is read-only in Neovim; :set noreadonly', 1, true), why)
   vim.bo[buf].readonly = false
-  equal(edits.apply(server.documents, edit_of(uri, 1, list)), { applied = true })
+  equal(edits.apply(server.documents, edit_of(uri, 1, list)), landed(server, uri))
   -- A file without the permission to be written, which is not open.
   local closed = file('closed\n')
   vim.uv.fs_chmod(closed, 292)
@@ -375,7 +380,7 @@ test('FindingS19 a file that is loaded for an edit does not have its modeline or
   equal({ _G.ran, vim.bo[buf].filetype, vim.bo[buf].readonly, vim.bo[buf].modifiable }, { {}, '', false, true })
   assert(vim.bo[buf].shiftwidth ~= 7)
   local list = { text_edit(text, #text - 2, #text - 1, '2') }
-  equal(edits.apply(server.documents, edit_of(uri, server.docs[uri].version, list)), { applied = true })
+  equal(edits.apply(server.documents, edit_of(uri, server.docs[uri].version, list)), landed(server, uri))
   equal(server.documents:save(path), nil)
   equal({ on_disk(path), _G.ran }, { (text:gsub('1\n$', '2\n')), {} })
   equal(server.log[#server.log], 'textDocument/didSave')
@@ -535,7 +540,7 @@ test('one edit is one undo step', function()
   local text = 'one typed\ntwo\nthree\n'
   for i, word in ipairs({ 'A', 'B' }) do
     local list = { text_edit(text, 10, 10, word), text_edit(text, #text - 6, #text - 6, word) }
-    equal(edits.apply(server.documents, edit_of(uri, 1 + i, list)), { applied = true })
+    equal(edits.apply(server.documents, edit_of(uri, 1 + i, list)), landed(server, uri))
     text = server.docs[uri].text
   end
   equal(text, 'one typed\nBAtwo\nABthree\n')
@@ -556,7 +561,7 @@ test('marks stay with their text', function()
   api.nvim_buf_set_mark(buf, 'B', 2, 1, {})
   local text = server.docs[uri].text
   local list = { text_edit(text, 0, 0, 'zero\n'), text_edit(text, 4, 5, 'TT'), text_edit(text, 8, 8, '>>') }
-  equal(edits.apply(server.documents, edit_of(uri, 1, list)), { applied = true })
+  equal(edits.apply(server.documents, edit_of(uri, 1, list)), landed(server, uri))
   equal(written(buf), 'zero\none\nTTwo\n>>three\nfour\n')
   equal(api.nvim_buf_get_mark(buf, 'a'), { 4, 4 })
   equal(api.nvim_buf_get_mark(buf, 'B'), { 3, 2 })
@@ -578,7 +583,7 @@ test('cursor and scrolling stay with the text in every window', function()
     before[i] = api.nvim_win_call(window, vim.fn.winsaveview)
   end
   local text = server.docs[uri].text
-  equal(edits.apply(server.documents, edit_of(uri, 1, { text_edit(text, 0, 0, 'a\nb\nc\n') })), { applied = true })
+  equal(edits.apply(server.documents, edit_of(uri, 1, { text_edit(text, 0, 0, 'a\nb\nc\n') })), landed(server, uri))
   for i, window in ipairs(windows) do
     local now = api.nvim_win_call(window, vim.fn.winsaveview)
     equal({ now.lnum, now.col, now.topline }, { before[i].lnum + 3, 3, before[i].topline + 3 }, 'window ' .. i)
@@ -623,7 +628,7 @@ test('every cursor stays on its character', function()
         at = to
       end
     end
-    equal(edits.apply(server.documents, edit_of(uri, server.docs[uri].version, list)), { applied = true })
+    equal(edits.apply(server.documents, edit_of(uri, server.docs[uri].version, list)), landed(server, uri))
     for i, window in ipairs(windows) do
       local cursor = api.nvim_win_get_cursor(window)
       local line = api.nvim_buf_get_lines(buf, cursor[1] - 1, cursor[1], true)[1]
@@ -663,7 +668,7 @@ test('folds made by hand stay around their text', function()
       end
       vim.cmd('normal! G')
       local list = { text_edit(content, case[2], case[3], case[4]) }
-      equal(edits.apply(server.documents, edit_of(uri, 1, list)), { applied = true })
+      equal(edits.apply(server.documents, edit_of(uri, 1, list)), landed(server, uri))
       local levels, want, closed = {}, {}, {}
       for line = 1, api.nvim_buf_line_count(buf) do
         levels[line], want[line] = vim.fn.foldlevel(line), line >= case[5] and line <= case[6] and 1 or 0
@@ -691,7 +696,7 @@ test('a closed file is opened unseen, edited, saved and closed again', function(
   local list = { text_edit(text, 5, 8, 'TWO') }
   equal(edits.apply(server.documents, edit_of(uri, nil, list)), { applied = false, failureReason = 'version' })
   equal(server.docs[uri], { text = text, version = 1 }, 'the server hears of its text first')
-  equal(edits.apply(server.documents, edit_of(uri, 1, list)), { applied = true })
+  equal(edits.apply(server.documents, edit_of(uri, 1, list)), landed(server, uri))
   equal(on_disk(path), text)
   equal(server.documents:save(path), nil)
   equal(on_disk(path), 'one\r\nTWO\r\nthree', 'line ends stay, none is added')
@@ -711,7 +716,7 @@ test('a new file is created with its text', function()
     local uri = vim.uri_from_fname(path)
     local edit = edit_of(uri, nil, { text_edit('', 0, 0, content) })
     table.insert(edit.documentChanges, 1, { kind = 'create', uri = uri, options = { ignoreIfExists = true } })
-    equal(edits.apply(server.documents, edit), { applied = true }, name)
+    equal(edits.apply(server.documents, edit), landed(server, uri), name)
     equal(server.docs[uri].text, content)
     equal(server.documents:save(path), nil)
     equal(on_disk(path), content)
@@ -807,7 +812,7 @@ for _, case in ipairs({
   test('typing goes on through an edit ' .. case[1], function()
     local c = child('one\ntwo\n')
     c.type('A ab')
-    equal(c.insert(case[2], case[3], case[4]), { applied = true })
+    equal(c.insert(case[2], case[3], case[4]).applied, true)
     c.type('cd<Esc>')
     local want = case[5]:gsub('|', '')
     equal(table.concat(c.lines(), '\n') .. '\n', want)
@@ -827,7 +832,7 @@ end
 test('lines that arrive above the caret push it down', function()
   local c = child('one\ntwo\n')
   c.type('jI')
-  equal(c.insert(1, 0, 'new\nlines\n'), { applied = true })
+  equal(c.insert(1, 0, 'new\nlines\n').applied, true)
   c.type('my <Esc>')
   equal(c.lines(), { 'one', 'new', 'lines', 'my two' })
   c.type('uu')

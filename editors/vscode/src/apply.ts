@@ -17,7 +17,8 @@ type Change = Operation | DocumentEdit;
 const refuse = (failureReason: string): ApplyEditResult => ({ applied: false, failureReason });
 
 /** The edit was made: each document with the version that has it. */
-const landed = (versions: LandedVersion[]): ApplyEditResult => ({ applied: true, tandem: { versions } });
+const landed = (versions: LandedVersion[]): ApplyEditResult =>
+  versions.length > 0 ? { applied: true, tandem: { versions } } : { applied: true };
 
 /** The text has changed since the edit was computed: the server carries it over and asks again. */
 const MOVED_ON = 'version';

@@ -21,6 +21,12 @@ async function apply(uri: vscode.Uri, version: number | null, ...edits: [number,
   });
 }
 
+/** The answer to an edit that has just been made: it names the document's version. */
+const landed = ({ uri, version }: vscode.TextDocument) => ({
+  applied: true,
+  tandem: { versions: [{ uri: uri.toString(), version }] },
+});
+
 describe('edits', () => {
   afterEach(closeAll);
 
@@ -47,7 +53,7 @@ describe('edits', () => {
     await focus();
     await type('abc');
     await until('it is typed', () => editor.document.lineAt(1).text === 'twoabc');
-    assert.deepEqual(await apply(editor.document.uri, editor.document.version, [0, 0, 0, 3, 'ONE']), { applied: true });
+    assert.deepEqual(await apply(editor.document.uri, editor.document.version, [0, 0, 0, 3, 'ONE']), landed(editor.document));
     await type('def');
     await until('more is typed', () => editor.document.getText() === 'ONE\ntwoabcdef\n');
     for (const want of ['ONE\ntwoabc\n', 'one\ntwoabc\n', 'one\ntwo\n']) {
@@ -69,7 +75,7 @@ describe('edits', () => {
     const editor = await edit('carried.txt', 'one\ntwo\n');
     const { version, uri } = editor.document;
     await editor.edit((builder) => builder.insert(new vscode.Position(0, 0), 'zero\nx'));
-    assert.deepEqual(await apply(uri, version, [1, 0, 1, 3, 'TWO']), { applied: true });
+    assert.deepEqual(await apply(uri, version, [1, 0, 1, 3, 'TWO']), landed(editor.document));
     assert.equal(editor.document.getText(), 'zero\nxone\nTWO\n');
   });
 
@@ -88,7 +94,7 @@ describe('edits', () => {
     const next = document.version;
     typeUnseen('y');
     assert.equal(document.version, next);
-    assert.deepEqual(await apply(uri, next, [1, 0, 1, 3, 'TWO']), { applied: true });
+    assert.deepEqual(await apply(uri, next, [1, 0, 1, 3, 'TWO']), landed(document));
     assert.equal(document.getText(), 'onexy\nTWO\n');
   });
 
