@@ -5,7 +5,7 @@ import (
 	"context"
 )
 
-// startWatch begins to hear of what happens in the folders, until ctx ends. i.mu is held.
+// startWatch starts the watch of the folders; it stops when ctx ends. i.mu is held.
 func (i *index) startWatch(ctx context.Context) {
 	w, err := newWatch()
 	if err != nil {
@@ -21,7 +21,7 @@ func (i *index) startWatch(ctx context.Context) {
 	})
 }
 
-// stopWatch ends that: no folder is believed any more. i.mu is held.
+// stopWatch stops the watch and invalidates all folders. i.mu is held.
 func (i *index) stopWatch() {
 	if i.w == nil {
 		return
@@ -33,8 +33,8 @@ func (i *index) stopWatch() {
 	}
 }
 
-// refresh brings the part of the table up to date that lies at under, all of it where that is "". hurried says that all processors are to
-// do it, and not this goroutine alone; nil is always. i.mu is held.
+// refresh updates the part of the table below under, all of it for "". It uses all processors once parallel
+// returns true; nil is always. i.mu is held.
 func (i *index) refresh(ctx context.Context, t *Tree, under string, parallel func() bool) error {
 	if i.parentRules == nil || !i.parentRules.equal(&t.ignore) {
 		rules := t.ignore
@@ -63,7 +63,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, parallel fun
 			p.hear(i.top, path)
 			i.allValid = false
 		}
-		// What lies above the root has no watch: it may be another folder by now. Of what happens in it there are events.
+		// Folders above the root have no watch, so the root itself may have been replaced.
 		d, err := t.open(".")
 		if err != nil {
 			return cmp.Or(t.note(err), err)
@@ -77,7 +77,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, parallel fun
 		d.Close()
 	}
 	if i.allValid {
-		for _, level := range i.invalidFolders { // a folder may drop what is below it
+		for _, level := range i.invalidFolders { // a check may drop folders below
 			forEach(p, level, func(f *folder) { p.check(f, f.parentRules) })
 		}
 		if !p.relisted.Load() {
@@ -95,7 +95,7 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, parallel fun
 	return err
 }
 
-// check looks for what no event tells of: what is written by way of a mapping into memory, by a name elsewhere, or mounted.
+// check rescans for changes without an event: writes through memory mappings or other hard links, and mounts.
 func (i *index) check(ctx context.Context, t *Tree) {
 	yields := &throttle{searches: &i.indexes.searches, now: i.indexes.Now, waitBudget: checkWaitBudget}
 	began := i.indexes.Now()

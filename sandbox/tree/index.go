@@ -17,28 +17,28 @@ import (
 	"tandem/sandbox/tree/trigrams"
 )
 
-// Indexes are what is remembered of roots between scans: a table of the files of each, and which trigrams are in them. The index of a
-// root is built in the background once a scan has shown that it is worth it. A scan believes a folder to be as it was where the
-// system's queue of events says so, and compares each file of the others with the file system; what has changed since is read, and so
-// is each file with a hit. The fields are set before the first scan; the methods may be called concurrently. The zero value without
-// Later builds none.
+// Indexes are trigram indexes of roots, kept between scans: a table of the files of each root, and the
+// trigrams in them. An index is built in the background after a scan has found enough files. A scan skips
+// the folders for which inotify has reported no event, compares the metadata of all other files, and
+// reads those that changed and those with a hit. The fields are set before the first scan; the methods
+// may be called concurrently. Without RunInBackground no index is built.
 type Indexes struct {
-	// RunInBackground runs a function in a goroutine of its own, with a context that ends with the process.
+	// RunInBackground runs a function in a goroutine, with a context that ends with the process.
 	RunInBackground func(func(context.Context))
 	Now             func() time.Time
-	// Files and Bytes are how large an index may become; 0 is the default.
+	// Files and Bytes limit the size of an index; 0 is the default.
 	Files, Bytes int
-	// Least is how many files a root has that is indexed; 0 is the default.
+	// Least is the minimum number of files of an indexed root; 0 is the default.
 	Least int
 
-	unwatched bool       // folders get no watch; for tests
-	searches  searchGate // of scans, and of what builds
-	buffers   sync.Pool  // of those into which files are read
+	unwatched bool       // no folder is watched; for tests
+	searches  searchGate // pauses builds while scans run
+	buffers   sync.Pool  // read buffers
 	mu        sync.Mutex
 	roots     map[string]*index
 }
 
-// buffer is one into which files are read; reuse gives it back. x may be nil.
+// buffer takes a read buffer from the pool; reuse puts it back. x may be nil.
 func (x *Indexes) buffer() []byte {
 	if x != nil {
 		if b, is := x.buffers.Get().(*[]byte); is {
@@ -58,31 +58,33 @@ const (
 	defaultMaxFiles = 400_000
 	defaultMaxBytes = 128 << 20
 	defaultMinFiles = 2000
-	// entryBytes is how many bytes an entry of a table takes, roughly.
+	// entryBytes estimates the memory of a table's entry.
 	entryBytes = 180
-	// checkInterval is how long after it ended what no event tells of is looked for again, where there is a scan then; checkShare is how much longer
-	// than it has worked, where that is more, up to checkMost.
+	// checkInterval is the minimum interval between rescans for changes that the watch cannot report.
+	// A rescan rests for checkDutyCycle times its own duration if that is longer, up to
+	// maxCheckInterval.
 	checkInterval    = 2 * time.Second
 	checkDutyCycle   = 9
 	maxCheckInterval = time.Minute
-	// watchRestartInterval is how long after it began to hear of changes it may begin anew: a busy system may have told of them too late, or of too many.
-	// listenLater is that where it could not begin.
+	// watchRestartInterval is the minimum time between restarts of the watch after a queue overflow or
+	// late events. watchRetryInterval is that after a failed start.
 	watchRestartInterval = 10 * time.Second
 	watchRetryInterval   = 10 * time.Minute
-	// tableTimeout is how long a scan waits for a table.
+	// tableTimeout limits how long a scan waits for a table.
 	tableTimeout = 3 * time.Second
-	// maxUnindexed is how many files that are not indexed have the index brought up to date, also where they are less than an eighth of all.
+	// maxUnindexed files without an entry in the index start an update, even if they are less than an
+	// eighth of all files.
 	maxUnindexed = 64
 )
 
-// State is that of the index of a root: building, ready, which has a reason where it is not of all files, or walking with a reason. Files is of how
-// many files it is.
+// State is the state of a root's index: "building"; "ready", with a Reason if some files are left out; or
+// "walking", with the Reason for having no index. Files counts the indexed files.
 type State struct {
 	Root, State, Reason string
 	Files, Bytes        int
 }
 
-// States are those of the roots that were searched, by their paths.
+// States returns the states of the roots that were searched, sorted by path.
 func (x *Indexes) States() (out []State) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -97,7 +99,8 @@ func (x *Indexes) States() (out []State) {
 	return out
 }
 
-// Invalidate has the next scan look at everything, as after a command, which may change files in ways that no event tells of.
+// Invalidate makes the next scan check all files. Call it after a command, which may change files without
+// an event, for example through a memory mapping.
 func (x *Indexes) Invalidate() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -109,41 +112,42 @@ func (x *Indexes) Invalidate() {
 // index is that of one root.
 type index struct {
 	indexes     *Indexes
-	invalidated atomic.Bool // see Doubt
+	invalidated atomic.Bool // see Invalidate
 
 	stateMu  sync.Mutex
 	state    State
-	building bool // under told
+	building bool // under stateMu
 
-	// table is one of the values below. While the first one is made mu is held, and scans of the whole root wait for it.
+	// table is one of the values below. mu is held while the first table is built; scans of the whole root
+	// wait for it.
 	table atomic.Int32
-	// tableDone is closed when the table was made, or could not be.
-	tableDone chan struct{} // under told
+	// tableDone is closed when the build of the table has ended or failed.
+	tableDone chan struct{} // under stateMu
 
-	mu          sync.Mutex // held during a pass
+	mu          sync.Mutex // held during a refresh
 	top         *folder
 	parentRules *layers
 	segments    []*trigrams.Segment
-	files       int       // when it was last indexed
-	w           *watch    // nil where there is none, or no more
-	watchDue    time.Time // when to try to have one again, where there is a scan then
+	files       int       // at the last indexing
+	w           *watch    // nil while there is none
+	watchDue    time.Time // the earliest time of the next attempt
 	checking    bool
 	checkDue    time.Time
-	// allValid says that all folders of the table were looked at, and that but for those in open, all are believed since.
+	// allValid is set if all folders of the table were checked, and all except invalidFolders are valid.
 	allValid       bool
 	invalidFolders [][]*folder // by depth
-	flat           *flat       // of the table as it is; nil where it has changed
+	flat           *flat       // cache of the table's files; nil after a change
 }
 
-// What there is of a table.
+// The states of a table.
 const (
 	tableNone             int32 = iota
-	tableBuilding               // by one goroutine of low priority
-	tableBuildingParallel       // by all processors, as a scan waits for it
+	tableBuilding               // by one goroutine at low priority
+	tableBuildingParallel       // by all processors, since a scan waits for it
 	tableReady
 )
 
-// indexFor finds the index for a tree, nil where there is none.
+// indexFor returns the index for a tree, nil if it can have none.
 func (x *Indexes) indexFor(t *Tree) *index {
 	if x == nil || x.RunInBackground == nil || t.all || t.itself || t.root.Class().Unlisted() || t.place.Class().Unlisted() {
 		return nil
@@ -162,7 +166,7 @@ func (x *Indexes) indexFor(t *Tree) *index {
 	return i
 }
 
-// maxFiles is how many files an index may have.
+// maxFiles is the limit of files in an index.
 func (x *Indexes) maxFiles() int { return x.limit(x.Files, defaultMaxFiles) }
 
 func (x *Indexes) limit(set, otherwise int) int {
@@ -179,14 +183,14 @@ func (i *index) setState(s State) {
 	i.stateMu.Unlock()
 }
 
-// noteWalk says how many files a walk over a tree has come by, which may be reason enough to build the index.
+// noteWalk starts a build if a walk has found enough files.
 func (i *index) noteWalk(t *Tree, files int) {
 	if files >= i.indexes.limit(i.indexes.Least, defaultMinFiles) {
 		i.build(t)
 	}
 }
 
-// build builds the index in the background, or brings it up to date, unless that is going on or was given up.
+// build builds or updates the index in the background, unless a build is running or was given up.
 func (i *index) build(t *Tree) {
 	i.stateMu.Lock()
 	defer i.stateMu.Unlock()
@@ -206,8 +210,9 @@ func (i *index) build(t *Tree) {
 	})
 }
 
-// awaitTable says that there is a table. It waits for the first one where that is being made, and then has all processors make it: this takes
-// about as long as one and a half walks, and most scans after it need none. Where it takes longer than tableWait the scan walks.
+// awaitTable reports whether the table is ready. If the first table is being built, it switches the build to
+// all processors and waits: that costs about one and a half walks, which later scans save. After
+// tableTimeout the scan walks instead.
 func (i *index) awaitTable(ctx context.Context, t *Tree) bool {
 	if t.dir == "." && (i.table.CompareAndSwap(tableBuilding, tableBuildingParallel) || i.table.Load() == tableBuildingParallel) {
 		i.stateMu.Lock()
@@ -233,7 +238,8 @@ type pendingFile struct {
 	parts int32
 }
 
-// work indexes what is not indexed. It calls tried when there is a table, or cannot be one. An error says why that cannot be.
+// work indexes the files that have no entry. It calls tableDone when the table is ready or its build has
+// failed. The error is the reason for having no index.
 func (i *index) work(ctx context.Context, root sandbox.Place, tableDone func()) error {
 	i.table.CompareAndSwap(tableNone, tableBuilding)
 	defer func() {
@@ -298,16 +304,17 @@ func (i *index) work(ctx context.Context, root sandbox.Place, tableDone func()) 
 	return nil
 }
 
-// maxBytes is how many bytes the index may take.
+// maxBytes is the limit of memory for the index.
 func (i *index) maxBytes() int { return i.indexes.limit(i.indexes.Bytes, defaultMaxBytes) }
 
-// gaveUpError is why an index is given up for good.
+// gaveUpError is the reason for never building an index of a root again.
 type gaveUpError string
 
 func (e gaveUpError) Error() string { return string(e) }
 
-// pending brings the table up to date, or makes it, and lists the files that are to be indexed. Where most of what was indexed is no more,
-// or enough of it to make room for files that had none, all is indexed anew; where the table has no room beside the segments, the last ones go.
+// pending builds or updates the table and lists the files to index. It drops the whole index to rebuild it
+// if most indexed texts are gone, or if those that are gone would make room for files that had none. If
+// the table leaves no room for the segments, the last segments are dropped.
 func (i *index) pending(ctx context.Context, t *Tree) (jobs []pendingFile, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -350,7 +357,7 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []pendingFile, err e
 		i.drop(len(i.segments)-1, textOverLimit)
 	}
 	now := i.indexes.Now()
-	if i.table.Load() != tableReady { // all of it was looked at just now
+	if i.table.Load() != tableReady { // all of it was checked just now
 		i.checkDue = now.Add(checkInterval)
 	}
 	_ = i.top.each("", func(f *folder, e *entry) error {
@@ -363,7 +370,7 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []pendingFile, err e
 	return jobs, nil
 }
 
-// needsRebuild says that of what is indexed enough is gone for all to be indexed anew. i.mu is held.
+// needsRebuild reports whether enough of the indexed texts are gone to rebuild the index. i.mu is held.
 func (i *index) needsRebuild(c counts) bool {
 	gone := -c.texts
 	for _, s := range i.segments {
@@ -372,7 +379,8 @@ func (i *index) needsRebuild(c counts) bool {
 	return gone > c.texts+4*trigrams.Texts || c.overLimit > 0 && 4*gone > c.texts
 }
 
-// drop ends the segments from one on. What is known of their files is known then; if that is unread it is so of all files. i.mu is held.
+// drop deletes the segments from the given one on and sets their files to known; textUnread resets all
+// files. i.mu is held.
 func (i *index) drop(from int, known int32) {
 	i.segments, i.flat = slices.Delete(i.segments, from, len(i.segments)), nil
 	_ = i.top.each("", func(_ *folder, e *entry) error {
@@ -383,8 +391,8 @@ func (i *index) drop(from int, known int32) {
 	})
 }
 
-// read reads a file for the segment that is built, and says with a number or otherwise what is known of it then. full says that the index has no
-// room for it.
+// read reads a file into the segment being built and records its number or its text state. full is set if
+// the index has no room for it.
 func (i *index) read(t *Tree, j *pendingFile, b *trigrams.Builder, buf []byte, full bool) []byte {
 	j.text = textUnread
 	dir, name := path.Split(j.path)
@@ -423,7 +431,7 @@ func (i *index) read(t *Tree, j *pendingFile, b *trigrams.Builder, buf []byte, f
 	return buf
 }
 
-// install adds a segment with the files that were read for it.
+// install adds a segment and the entries of its files.
 func (i *index) install(s *trigrams.Segment, jobs []pendingFile) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -441,14 +449,14 @@ func (i *index) install(s *trigrams.Segment, jobs []pendingFile) {
 	}
 }
 
-// size is how many bytes the index takes, roughly.
+// size estimates the memory of the index.
 func (i *index) size() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.bytes()
 }
 
-// bytes is size where i.mu is held.
+// bytes is size with i.mu held.
 func (i *index) bytes() (n int) {
 	for _, s := range i.segments {
 		n += s.Bytes()
@@ -456,7 +464,7 @@ func (i *index) bytes() (n int) {
 	return n + i.files*entryBytes
 }
 
-// forget has the index be as before the first search. i.mu is held.
+// forget resets the index to the state before the first search. i.mu is held.
 func (i *index) forget() {
 	i.stopWatch()
 	i.table.Store(tableNone)

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Walk is Tree.Walk of a table that is brought up to date first, where there is one that the system keeps current. visit may not use
-// the Indexes.
+// Walk is Tree.Walk over the refreshed table, if there is a watched one. visit may not use the Indexes.
 func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ignored int, err error) {
 	i := x.indexFor(t)
 	if i != nil {
@@ -30,7 +29,7 @@ func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry
 	return ignored, err
 }
 
-// walk is Walk where the table can tell.
+// walk is Walk over the table; ok is false if it cannot answer.
 func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ok bool, ignored int, err error) {
 	if i.table.Load() != tableReady {
 		return false, 0, nil
@@ -61,7 +60,7 @@ func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) 
 	return true, ignored, err
 }
 
-// visit visits what is in a folder of a table, whose paths begin with at where they lie in the tree.
+// visit visits the entries of a table's folder. Their paths begin with at if they are in the tree.
 func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit func(Entry) error) (ignored int, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
@@ -115,7 +114,7 @@ func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit
 	return ignored, visitNamed("")
 }
 
-// root opens the root of the table for a tree in it; ok is false where there is no table, or the tree has rules of its own.
+// root opens the root of the table for a tree in it; ok is false without a table.
 func (i *index) root(t *Tree) (root *Tree, ok bool) {
 	if i.top == nil {
 		return nil, false

@@ -8,16 +8,16 @@ import (
 	"tandem/sandbox"
 )
 
-// Outlook is what a look at a root says of the index that searches of it would have. None is built for it.
+// Outlook is a forecast of a root's index. No index is built for it.
 type Outlook struct {
-	// Files and Folders are how many a search comes by, Most how many files an index may have.
+	// Files and Folders count what a search visits, Most is the limit of files in an index.
 	Files, Folders, Most int
-	// Reason is why there can be no index, "" where there can be one.
+	// Reason is why there can be no index, "" if there can be one.
 	Reason string
-	// Few says that the root has too few files for one.
+	// Few is set if the root has too few files for an index.
 	Few bool
-	// Watched is how many folders the system can watch for an index. Where the root has more, each search compares all files with
-	// the file system.
+	// Watched is the number of folders that the system can watch. With more folders, each search compares
+	// all files with the file system.
 	Watched int
 }
 
@@ -26,12 +26,12 @@ const (
 	keysReason   = gaveUpError("keys are kept in the folder")
 )
 
-// tooMany is why a root with more files than that has no index.
+// tooMany is the reason for a root with too many files.
 func tooMany(most int) gaveUpError {
 	return gaveUpError(fmt.Sprintf("it has more than %d files", most))
 }
 
-// Foresee looks at a root, with the limits that Indexes have by default. The error is the cause of ctx, or one of os.
+// Foresee forecasts the index of a root with the default limits. The error is the cause of ctx, or one of os.
 func Foresee(ctx context.Context, root sandbox.Place) (Outlook, error) {
 	return foresee(ctx, root, defaultMinFiles, defaultMaxFiles)
 }

@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// maxRuleFile is how much is read of a file with rules that lies above a root.
+// maxRuleFile limits how much is read of an ignore file above a root.
 const maxRuleFile = 1 << 20
 
-// rulesAbove are the rules that a root gets from the folders above it, as ripgrep has them: nobody who searches reads those files,
-// what they say counts all the same. Links are followed, and what is no regular file is not opened.
+// rulesAbove returns the ignore rules of the folders above a root, as ripgrep reads them. Links are followed;
+// only regular files are opened.
 func rulesAbove(root string) (l layers) {
 	names := components(strings.Trim(filepath.ToSlash(root), "/"))
 	l.global = global(names)

@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// searchGate let work in the background wait while there are searches. A thread of low priority is not enough for that: the goroutine on it
-// keeps one of the few places that the scheduler of Go has, also while its thread waits for a processor.
+// searchGate pauses background work while searches run. A thread of low priority is not enough: its goroutine
+// occupies one of Go's few processors (P) even while the thread waits for a CPU.
 type searchGate struct {
 	mu       sync.Mutex
 	searches int
-	idle     chan struct{} // closed when there is none any more; nil while there is none
+	idle     chan struct{} // closed when the last search ends; nil without one
 }
 
-// Search has what is done in the background wait until the end of a search that is more than a Scan or a Walk, which end gives. x may be nil.
+// Search pauses background indexing until end is called; use it around searches made of several scans. x may
+// be nil.
 func (x *Indexes) Search() (end func()) {
 	if x == nil {
 		return func() {}
@@ -22,7 +23,7 @@ func (x *Indexes) Search() (end func()) {
 	return x.searches.begin()
 }
 
-// begin notes that a search has begun; what it gives notes that it has ended.
+// begin counts a search; end uncounts it.
 func (t *searchGate) begin() (end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,28 +40,27 @@ func (t *searchGate) begin() (end func()) {
 	}
 }
 
-// How long the background waits in all while an index is built, beside a share of the time that it works, and each time that what no event
-// tells of is looked for.
+// The wait budgets of a build and of a rescan. A build gains waiting time with the time that it works.
 const (
 	buildWaitBudget = 10 * time.Second
 	checkWaitBudget = time.Second
-	// buildDutyCycle has it work a tenth of the time where searches never end.
+	// buildDutyCycle lets a build work a tenth of the time if searches never end.
 	buildDutyCycle = 9
 )
 
-// throttle is work that waits while there are searches, but in all no longer than its patience. It is for one goroutine.
+// throttle makes background work wait while searches run, up to waitBudget in all. It is for one goroutine.
 type throttle struct {
 	searches   *searchGate
 	now        func() time.Time
 	waitBudget time.Duration
-	// dutyCycle is how much longer it may wait for the time that it works between two calls of yield.
+	// dutyCycle is the waiting time gained per time worked between two calls of yield.
 	dutyCycle time.Duration
-	since     time.Time // the last such call has ended
-	// waited is how long it has waited in all.
+	since     time.Time // the end of the last call
+	// waited is the total waiting time.
 	waited time.Duration
 }
 
-// yield waits until there is no search.
+// yield waits until no search runs.
 func (b *throttle) yield(ctx context.Context) {
 	began := b.now()
 	if !b.since.IsZero() {

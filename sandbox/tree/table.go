@@ -15,18 +15,19 @@ import (
 	"tandem/sandbox"
 )
 
-// entry is a file, folder or something else as it was last looked at.
+// entry is a file, folder or other entry at its last check.
 type entry struct {
 	name  string
 	ident sandbox.Ident
-	// text is the number of the first part of the file's text in the index, or one of the values below; parts is how many there are.
+	// text is the number of the first part of the file's text in the index, or one of the values below;
+	// parts is the number of parts.
 	text, parts int32
 	sub         *folder // of a folder
 }
 
 func (e *entry) regular() bool { return e.sub == nil && e.ident.Type == 0 }
 
-// What is known of a file that has no number.
+// The states of a file without a number.
 const (
 	textUnread    int32 = -1 - iota // it is searched, and may be indexed
 	textUnindexed                   // it is searched, and not indexed
@@ -34,29 +35,29 @@ const (
 	textBinary                      // it is binary and not searched
 )
 
-// folder is a folder as it was last looked at, with all of its entries: what is ignored or withheld is left out.
+// folder is a folder at its last check, with its entries except ignored and secret ones.
 type folder struct {
 	at      string // its path relative to the table's root
 	ident   sandbox.Ident
 	settled bool // see sandbox.Ident
-	// watched says that it has a watch, believed that nothing has happened in it since it was looked at, which the watch knows.
+	// watched: it has an inotify watch. valid: the watch has reported no event since the last check.
 	watched, valid bool
-	// parentRules are the rules that the folder got from above, rules those in it.
+	// parentRules are the ignore rules inherited from parent folders, rules those that apply inside it.
 	parentRules, rules *layers
 	ruleFiles          []ruleFileIdent
 	entries            []*entry // by name
 	subs               []*folder
-	ignored            []ignored // the entries that are left out because they are ignored, by name
-	withheld           []string  // and because they hold keys
+	ignored            []ignored // entries left out as ignored, by name
+	withheld           []string  // and as secret
 }
 
-// ignored is an entry that is left out unless it is named.
+// ignored is an entry that is left out unless a pattern names it.
 type ignored struct {
 	name string
 	kind fs.FileMode
 }
 
-// ruleFileIdent is a file that says what is ignored, as it was read.
+// ruleFileIdent is the identity of an ignore file when it was read.
 type ruleFileIdent struct {
 	name    string
 	ident   sandbox.Ident
@@ -80,22 +81,23 @@ func (f *folder) find(name string) *entry {
 
 func byName(e *entry, name string) int { return strings.Compare(e.name, name) }
 
-// refresh brings a table up to date.
+// refresh updates a table.
 type refresh struct {
 	t        *Tree
 	w        *watch // may be nil
 	now      time.Time
-	under    string      // with a slash at its end, or "": what lies elsewhere is passed over
+	under    string      // with a slash at its end, or "": other folders are skipped
 	parallel func() bool // see index.refresh
-	// maxFiles is a number of files of which a pass that comes by twice as many ends; 0 is any. found is how many were listed.
+	// A refresh ends after twice maxFiles, since there can be no index then; 0 is no limit. found counts
+	// the listed files.
 	maxFiles int
 	found    atomic.Int64
-	// changed says that an entry is not what it was, listed that a folder was listed again.
+	// changed: an entry differs. relisted: a folder was listed again.
 	changed, relisted atomic.Bool
 }
 
-// forEach calls do for each folder of a list: one after the other on a thread of low priority until the pass is hurried, then on all
-// processors.
+// forEach calls do for each folder of a list: one after the other on a thread of low priority until
+// parallel becomes true, then on all processors.
 func forEach[T any](p *refresh, list []T, do func(T)) {
 	if p.parallel != nil && !p.parallel() {
 		done := make(chan struct{})
@@ -128,7 +130,7 @@ func forEach[T any](p *refresh, list []T, do func(T)) {
 	working.Wait()
 }
 
-// collectInvalid adds to levels the folders from f on that are not believed, by their depth.
+// collectInvalid adds the folders from f on that are not valid to levels, by depth.
 func (f *folder) collectInvalid(levels [][]*folder, depth int) [][]*folder {
 	if len(levels) == depth {
 		levels = append(levels, nil)
@@ -142,7 +144,7 @@ func (f *folder) collectInvalid(levels [][]*folder, depth int) [][]*folder {
 	return levels
 }
 
-// run looks at a folder and what lies below it, one level after the other, where it is not believed to be as it was.
+// run checks a folder and all below it that are not valid, level by level.
 func (p *refresh) run(ctx context.Context, top *folder, parentRules *layers) error {
 	type task struct {
 		f     *folder
@@ -178,12 +180,13 @@ func (p *refresh) run(ctx context.Context, top *folder, parentRules *layers) err
 	return nil
 }
 
-// check looks at a folder and each of its entries. One goroutine at a time does so for a folder and for what is below it.
+// check compares a folder and its entries with the file system. One goroutine at a time may check a folder
+// and those below it.
 func (p *refresh) check(f *folder, parentRules *layers) {
 	f.valid = false
 	path := filepath.Join(p.t.base, f.at)
 	if !f.watched && p.w != nil {
-		// Before it is looked at, so that nothing is missed.
+		// Before the check, so that no change in between is missed.
 		f.watched = p.w.add(path) == nil
 	}
 	d, err := p.t.open(f.at)
@@ -198,7 +201,7 @@ func (p *refresh) check(f *folder, parentRules *layers) {
 		p.drop(f)
 		return
 	}
-	if f.watched && !p.w.holds(path, ident) { // it is given one the next time
+	if f.watched && !p.w.holds(path, ident) { // it gets one at the next check
 		p.w.remove(path)
 		f.watched = false
 	}
@@ -210,10 +213,10 @@ func (p *refresh) check(f *folder, parentRules *layers) {
 	for _, e := range f.entries {
 		now, err := d.Ident(e.name)
 		if err != nil {
-			now = sandbox.Ident{Type: fs.ModeIrregular} // it has gone
+			now = sandbox.Ident{Type: fs.ModeIrregular} // it was deleted
 		}
 		if now != e.ident {
-			if e.sub != nil && !now.Same(e.ident) { // it is another folder, or something was mounted or unmounted
+			if e.sub != nil && !now.Same(e.ident) { // another folder has the name, or a mount has changed
 				p.invalidate(e.sub)
 			}
 			e.ident, e.text = now, textUnread
@@ -221,12 +224,12 @@ func (p *refresh) check(f *folder, parentRules *layers) {
 		}
 		single = single && !now.Linked()
 	}
-	// A file with more than one name may be changed by one that has no watch, a repository in the folder has rules that have none, and
-	// what is mounted goes without a word. Of the root the rules are looked at each time.
+	// No event comes for a write through another hard link, for rules inside .git, and for an unmount. The
+	// rules of the root are compared at each refresh.
 	f.valid = f.watched && single && !d.Crossed() && (f.at == "." || !f.hasUnwatchedRules())
 }
 
-// drop forgets what is in a folder that is gone, or may be another one by now.
+// drop forgets the entries of a folder that was deleted or replaced.
 func (p *refresh) drop(f *folder) {
 	p.invalidate(f)
 	p.changed.Store(true)
@@ -234,7 +237,8 @@ func (p *refresh) drop(f *folder) {
 	f.ident, f.rules, f.entries, f.subs = sandbox.Ident{}, nil, nil, nil
 }
 
-// invalidate ends what is believed of a folder and all below it, and their watches, which may be of folders that have other names by now.
+// invalidate marks a folder and all below it as not valid and removes their watches, which may be on folders
+// that were renamed.
 func (p *refresh) invalidate(f *folder) {
 	if f.watched && p.w != nil {
 		p.w.remove(filepath.Join(p.t.base, f.at))
@@ -245,7 +249,7 @@ func (p *refresh) invalidate(f *folder) {
 	}
 }
 
-// invalidate has a folder and all below it looked at again; their watches stay.
+// invalidate marks a folder and all below it as not valid. Their watches stay.
 func (f *folder) invalidate() {
 	f.valid = false
 	for _, sub := range f.subs {
@@ -253,7 +257,8 @@ func (f *folder) invalidate() {
 	}
 }
 
-// hear takes in that something has happened at a path: the folder is looked at again, and so is all of a folder that has the path.
+// hear handles an event at a path: it invalidates the folder of the path, and a folder at the path with all
+// below it.
 func (p *refresh) hear(top *folder, name string) {
 	rel, below := strings.CutPrefix(name, p.t.base)
 	if rel = strings.TrimPrefix(rel, "/"); !below || rel == "" {
@@ -270,7 +275,7 @@ func (p *refresh) hear(top *folder, name string) {
 				p.invalidate(e.sub)
 			}
 			return
-		case e == nil || e.sub == nil: // it had another name
+		case e == nil || e.sub == nil: // it was renamed
 			p.invalidate(f)
 			return
 		}
@@ -278,7 +283,7 @@ func (p *refresh) hear(top *folder, name string) {
 	}
 }
 
-// current says that a folder would be listed as it was.
+// current reports whether listing a folder would give the same entries.
 func (p *refresh) current(d *sandbox.Dir, f *folder, now sandbox.Ident, parentRules *layers) bool {
 	if now != f.ident || !f.settled || f.parentRules != parentRules || f.rules == nil {
 		return false
@@ -286,7 +291,7 @@ func (p *refresh) current(d *sandbox.Dir, f *folder, now sandbox.Ident, parentRu
 	return f.sameRules(d)
 }
 
-// sameRules says that the files of a folder that say what is ignored are as they were.
+// sameRules reports whether the ignore files of a folder are unchanged.
 func (f *folder) sameRules(d *sandbox.Dir) bool {
 	return !slices.ContainsFunc(f.ruleFiles, func(r ruleFileIdent) bool {
 		now, err := d.Ident(r.name)
@@ -294,7 +299,7 @@ func (f *folder) sameRules(d *sandbox.Dir) bool {
 	})
 }
 
-// list lists a folder again, and keeps what is known of its entries.
+// list lists a folder again and keeps the state of its known entries.
 func (p *refresh) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, parentRules *layers) bool {
 	p.changed.Store(true)
 	p.relisted.Store(true)
@@ -305,7 +310,7 @@ func (p *refresh) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, parentRul
 	}
 	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	has := among(listed)
-	files := p.ruleFiles(d, has) // before they are read
+	files := p.ruleFiles(d, has) // before they are read, so that a later change is found
 	rules := p.t.rulesIn(*parentRules, f.at, has)
 	if p.t.Incomplete() != nil { // the rules may be missing
 		return false
@@ -350,7 +355,7 @@ func (p *refresh) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, parentRul
 	return true
 }
 
-// ruleFiles looks at the files of a folder that say what is ignored. has says which entries it has.
+// ruleFiles returns the identities of a folder's ignore files. has reports whether an entry exists.
 func (p *refresh) ruleFiles(d *sandbox.Dir, has func(name string) bool) (out []ruleFileIdent) {
 	for _, name := range ruleFiles() {
 		if !has(name) {
@@ -366,7 +371,7 @@ func (p *refresh) ruleFiles(d *sandbox.Dir, has func(name string) bool) (out []r
 	ident, err := d.Ident(gitFile)
 	switch {
 	case err != nil:
-	case ident.Type == 0: // what says which rules there are lies elsewhere, so it never counts as known
+	case ident.Type == 0: // the rules are in another folder, so they never count as known
 		out = append(out, ruleFileIdent{name: gitFile, ident: ident, there: true})
 	default:
 		ident, err := d.Ident(excludeFile)
@@ -375,18 +380,18 @@ func (p *refresh) ruleFiles(d *sandbox.Dir, has func(name string) bool) (out []r
 	return out
 }
 
-// The files of a repository that no watch tells of.
+// The files of a repository that no watch covers.
 const (
 	gitFile     = ".git"
 	excludeFile = gitFile + "/" + exclude
 )
 
-// hasUnwatchedRules says that what is ignored in a folder may change without an event of that folder.
+// hasUnwatchedRules reports whether the ignore rules may change without an event in this folder.
 func (f *folder) hasUnwatchedRules() bool {
 	return slices.ContainsFunc(f.ruleFiles, func(r ruleFileIdent) bool { return r.name == gitFile || r.name == excludeFile })
 }
 
-// counts are those of what is in a table: the regular files, those of them that are beyond the index, and the numbered texts.
+// counts are the numbers of regular files, of files over the index's limit, and of indexed texts.
 type counts struct{ files, overLimit, texts int }
 
 func (f *folder) count() (c counts) {
@@ -408,8 +413,8 @@ func (c *counts) add(e *entry) {
 	}
 }
 
-// each calls visit for the files and folders of a table in the order of a walk, a folder before what is in it. visit may answer
-// fs.SkipDir and fs.SkipAll.
+// each calls visit for the entries of a table in the order of a walk, a folder before its entries. visit may
+// return fs.SkipDir and fs.SkipAll.
 func (f *folder) each(under string, visit func(f *folder, e *entry) error) error {
 	for _, e := range f.entries {
 		if e.sub == nil {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// maxEvents is how many paths are kept between two scans; beyond, looking at every folder costs less.
+	// maxEvents is the limit of paths kept between two scans; with more, checking all folders costs less.
 	maxEvents = 20_000
-	// cookieTimeout is how long the system may take to tell of what has happened.
+	// cookieTimeout limits how long events may be late.
 	cookieTimeout = 250 * time.Millisecond
 )
 
-// watch tells in which folders something has happened, by a queue of the kernel (inotify). A program that changes a folder puts the event
-// into the queue before its system call returns, so whoever has read the queue up to an event of its own, the cookie, knows of every
-// change that was complete before. The cookie is a change of the mode of a file without a name.
+// watch is an inotify watch of folders, synchronised by a cookie. The kernel queues the event of a change
+// before the system call returns. So a reader that has reached its own event, the cookie, has seen all
+// changes completed before it. The cookie is a change of mode of an unnamed file.
 type watch struct {
 	w          *fsnotify.Watcher
 	cookie     int
@@ -33,15 +33,15 @@ type watch struct {
 
 	mu    sync.Mutex
 	count int // of watched folders
-	// pathOf is the path that each watched folder was found at, at the other way round. The kernel has one watch for a folder, whatever its
-	// path, and tells of it by the path that it was first added by.
+	// pathOf maps watched folders to the paths that they were found at, identOf is the inverse. The kernel has
+	// one watch for a folder, and reports the path by which it was first added.
 	pathOf   map[sandbox.Ident]string
 	identOf  map[string]sandbox.Ident
 	changed  map[string]bool
 	overflow bool
 
-	cookieSeen chan struct{} // gets a value for each cookie
-	done       chan struct{} // is closed when no more events come
+	cookieSeen chan struct{} // receives a value for each cookie
+	done       chan struct{} // closed after the last event
 }
 
 func newWatch() (*watch, error) {
@@ -65,7 +65,7 @@ func newWatch() (*watch, error) {
 	return nil, err
 }
 
-// maxWatches is half of what the system lets a user watch.
+// maxWatches is half of the system's limit for a user.
 func maxWatches() int {
 	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
 	n, err2 := strconv.Atoi(strings.TrimSpace(string(text)))
@@ -75,7 +75,7 @@ func maxWatches() int {
 	return n / 2
 }
 
-// receive takes events in, until the watch is closed.
+// receive collects events until the watch is closed.
 func (w *watch) receive() {
 	defer close(w.done)
 	events, errs := w.w.Events, w.w.Errors
@@ -109,7 +109,7 @@ func (w *watch) receive() {
 	}
 }
 
-// add begins to watch a folder. Several goroutines may add and remove.
+// add watches a folder. add and remove may be called concurrently.
 func (w *watch) add(dir string) error {
 	w.mu.Lock()
 	full := w.count >= w.maxWatches
@@ -129,8 +129,8 @@ func (w *watch) add(dir string) error {
 	return err
 }
 
-// holds says that the watch that was added for a path is on the folder that was found there since, and tells of it by that path. It is not
-// where the folder has been moved or is mounted twice, or something has been mounted on it or unmounted.
+// holds reports whether the watch added for a path is on the folder found there, and reports that path. It does
+// not after the folder was moved, is mounted twice, or was mounted over.
 func (w *watch) holds(dir string, found sandbox.Ident) bool {
 	found = found.Bare()
 	w.mu.Lock()
@@ -143,7 +143,7 @@ func (w *watch) holds(dir string, found sandbox.Ident) bool {
 	return watched && path == dir
 }
 
-// remove ends that for a folder that is watched.
+// remove removes the watch of a folder.
 func (w *watch) remove(dir string) {
 	w.mu.Lock()
 	w.count--
@@ -152,11 +152,12 @@ func (w *watch) remove(dir string) {
 		delete(w.identOf, dir)
 	}
 	w.mu.Unlock()
-	_ = w.w.Remove(dir) // there is none where the folder is gone
+	_ = w.w.Remove(dir) // a deleted folder has none
 }
 
-// since tells to what something has happened since it was last asked: entries of watched folders, or the folders themselves. It knows
-// of all that was complete when it was called. ok is false where it does not, for good. One goroutine asks at a time.
+// since returns the paths with events since its last call: entries of watched folders, or the folders. It covers
+// all changes completed before the call. After ok is false the watch is of no more use. It is called by one
+// goroutine at a time.
 func (w *watch) since() (paths map[string]bool, ok bool) {
 	if err := unix.Fchmod(w.cookie, 0o600); err != nil {
 		return nil, false
@@ -182,7 +183,7 @@ func (w *watch) since() (paths map[string]bool, ok bool) {
 	return paths, true
 }
 
-// close ends the watch. It is called once.
+// close stops the watch. It is called once.
 func (w *watch) close() {
 	_ = w.w.Close()
 	<-w.done
