@@ -10,10 +10,10 @@ import (
 	"tandem/filetime/text"
 )
 
-// Decision is what a person decided about hunks, by their keys, or what the model was told of it: what Restore needs
+// Decision is a person's decision about hunks, by their keys, or the news sent to the model: what Restore needs
 // beyond the changes themselves.
 type Decision struct {
-	// Path is the file in which Taken were taken back, or Again brought again.
+	// Path is the file in which Taken were reverted, or Again restored.
 	Path     string            `json:"path,omitempty"`
 	Taken    []string          `json:"taken,omitempty"`
 	Again    []string          `json:"again,omitempty"`

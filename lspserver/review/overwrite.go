@@ -86,7 +86,7 @@ func overlapsLines(e text.Edit, at Hunk) bool {
 	return e.Start < at.End && at.Start < e.End
 }
 
-// withoutBlanks is a text without its blanks.
+// withoutBlanks removes the white space of a text.
 func withoutBlanks(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

@@ -127,7 +127,7 @@ type Scope struct {
 	All  bool
 }
 
-// UndoResult says how an undo went: the paths it changed, and those where others' text stood in the way.
+// UndoResult is the result of an undo: the changed paths, and the reason for each path with a conflict.
 type UndoResult struct {
 	Changed   []string
 	Conflicts map[string]string
@@ -139,7 +139,7 @@ type JudgeResult struct {
 	Changed, Conflicts, Paths []string
 }
 
-// New makes the Log of a session. keep is told of every decision, to give it to Restore some day; may be nil.
+// New makes the Log of a session. keep is called with every decision, which Restore may get later; it may be nil.
 func New(files filetime.Files, session string, keep func(Decision)) *Log {
 	if keep == nil {
 		keep = func(Decision) {}
@@ -171,14 +171,14 @@ func (l *Log) Landed(c filetime.Change, landed filetime.Landed) {
 	}
 }
 
-// Moved takes in that somebody else has moved a file.
+// Moved records a move of a file by another author.
 func (l *Log) Moved(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rename(from, to)
 }
 
-// landedEntry takes in that something other than a text was moved, with all that is below it.
+// landedEntry records a move of an entry that is no text, with all below it.
 func (l *Log) landedEntry(c filetime.Change, f filetime.LandedFile) {
 	l.rename(f.Origin, f.Path)
 	t := l.tracks[f.Path]
@@ -190,8 +190,8 @@ func (l *Log) landedEntry(c filetime.Change, f filetime.LandedFile) {
 	l.add(t, op{rev: f.Rev, turn: c.Turn, call: c.Call, reported: true, origin: f.Origin, dest: f.Path}).allow(c.Allowed)
 }
 
-// rename gives the track at a path, and those below it, another one. What was known of a deleted file there waits until the path is free
-// again.
+// rename moves the track at a path, and those below it, to another path. The track of a deleted file there is hidden
+// until the path is free again.
 func (l *Log) rename(from, to string) {
 	if from == to {
 		return
@@ -279,14 +279,13 @@ func (t *track) at(rev uint64) *op {
 	return t.ops[i]
 }
 
-// add makes an operation known, with its hunks: the runs of whole lines that differ before and after, as every diff of it
-// shows them. Its edits are what changes within the lines of each, so they never begin or end in a line that is the same
-// on both sides, whatever set the operation came with.
+// add adds an operation with its hunks, the runs of whole changed lines that every diff of it shows. The edits are
+// minimised within each hunk, so they never begin or end in an unchanged line, whatever set the operation has.
 func (l *Log) add(t *track, o op) *op {
 	l.order++
 	o.n, o.first = l.order, len(t.edits)+1
-	// An operation is kept as long as the session: of a file that is not open each one comes with a text of its own, which mostly is the
-	// one that is known, and a slice of a text keeps all of it in memory.
+	// Operations live as long as the session. Each operation on a closed file has a text of its own, and a slice
+	// keeps all of it in memory, so an equal known text is shared.
 	if o.before.Equal(t.settled.text) {
 		o.before = t.settled.text
 	}
@@ -317,14 +316,14 @@ func (l *Log) add(t *track, o op) *op {
 	return made
 }
 
-// allow accepts the operation's hunks where a person has allowed it: nothing is decided twice.
+// allow accepts the operation's hunks if a person has allowed the operation, so that nobody decides twice.
 func (o *op) allow(allowed bool) {
 	for _, h := range o.hunks {
 		h.accepted = h.accepted || allowed
 	}
 }
 
-// name makes a hunk known as the n-th of its operation.
+// name registers a hunk as the n-th of its operation.
 func (l *Log) name(h *hunk, n int) {
 	sum := sha256.Sum256([]byte(h.op.call + "\x00" + h.track.path))
 	h.id, h.key = fmt.Sprintf("h%d", len(l.ids)+1), fmt.Sprintf("%x.%d", sum[:8], n)
@@ -332,7 +331,7 @@ func (l *Log) name(h *hunk, n int) {
 	h.op.hunks = append(h.op.hunks, h)
 }
 
-// land brings an operation into a weave, whose text is made to be the one that it was made over.
+// land applies an operation to a weave, after bringing the text to the operation's base.
 func (t *track) land(w *weave, o *op) {
 	w.keep()
 	if !w.text.Equal(o.before) {
@@ -352,7 +351,7 @@ func (t *track) land(w *weave, o *op) {
 	w.step(true)
 }
 
-// follow carries a weave over revisions.
+// follow applies revisions to a weave.
 func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 	for len(revs) > 0 {
 		r, n := revs[0], 1
@@ -404,8 +403,8 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 	}
 }
 
-// followRecall takes in that the first of some revisions, those that were told in one, lead to where the weave has been. It
-// gives their number, 0 where they do not.
+// followRecall recognises revisions of one didChange that lead back to a snapshot. It returns their number, 0 if
+// they do not.
 func (t *track) followRecall(w *weave, revs []filetime.Revision) int {
 	now := w.text
 	for i, r := range revs {
@@ -515,7 +514,7 @@ func sizes(s text.Set) (gone, fresh int) {
 	return gone, fresh
 }
 
-// now gives the weave of a file's present text.
+// now returns the weave of a file's present text.
 func (l *Log) now(t *track) (*weave, filetime.Snapshot) {
 	if t.entry != filetime.File {
 		return t.settled, filetime.Snapshot{Path: t.path, Exists: true}
@@ -525,7 +524,7 @@ func (l *Log) now(t *track) (*weave, filetime.Snapshot) {
 		from = t.settled
 	}
 	revs, now, ok := l.files.History(t.path, from.rev)
-	if !ok && from != t.settled { // what was followed was an edit on its way, and is told otherwise now
+	if !ok && from != t.settled { // it followed an edit in flight, which has landed differently
 		from = t.settled
 		revs, now, ok = l.files.History(t.path, from.rev)
 	}
@@ -559,7 +558,7 @@ func lineEnd(t text.Text, off int) int {
 	return t.Len()
 }
 
-// view is a file as it stands: what is known of each edit and where somebody has changed what the agent wrote.
+// view is the present state of a file: the status of each edit, and where others changed the agent's text.
 type view struct {
 	t        *track
 	w        *weave
@@ -582,7 +581,7 @@ func (v view) stands(h *hunk) bool {
 	return slices.ContainsFunc(h.edits, func(e int) bool { return v.statuses[e].stands() })
 }
 
-// hunk gives a hunk as it stands now: its lines, those included that somebody else changed.
+// hunk returns a hunk at its present lines, including lines changed by others.
 func (v view) hunk(h *hunk) Hunk {
 	out := Hunk{
 		ID: h.id, Old: h.old, New: h.new, Status: "pending", Turn: h.op.turn, Call: h.op.call, Now: v.w.text,
@@ -629,7 +628,7 @@ func (v view) status() string {
 	return status
 }
 
-// origin is where the file was before the moves that stand, "" where none does.
+// origin is the path before the moves that are in force, "" without one.
 func (v view) origin() string {
 	for _, o := range v.t.ops {
 		for _, h := range o.hunks {
@@ -707,7 +706,7 @@ func (l *Log) list(
 	return out
 }
 
-// refresh gives the paths of which there may be something to show, after a look at those that are not open.
+// refresh reads the files that are not open, and returns all tracked paths or the given one.
 func (l *Log) refresh(ctx context.Context, path string) []string {
 	l.mu.Lock()
 	paths := slices.Sorted(maps.Keys(l.tracks))
@@ -716,7 +715,7 @@ func (l *Log) refresh(ctx context.Context, path string) []string {
 		paths = slices.DeleteFunc(paths, func(p string) bool { return p != path })
 	}
 	for _, p := range paths {
-		// What cannot be read is shown as it was last known.
+		// An unreadable file is shown at its last known state.
 		_, _ = l.files.Read(ctx, p)
 	}
 	return paths
@@ -952,18 +951,18 @@ func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResul
 	return out
 }
 
-// maxAttempts is how often taking back begins anew because somebody types into just that.
+// maxAttempts limits retries after a conflict with concurrent typing.
 const maxAttempts = 5
 
-// revertRequest says which hunks to take back, or, with again, to bring again.
+// revertRequest selects the hunks to revert or, with redo, to restore.
 type revertRequest struct {
 	label  string
 	redo   bool
-	dryRun bool // only planned: nothing is noted
+	dryRun bool // plans only, records nothing
 	pick   func(*hunk) bool
 }
 
-// due says that a hunk is one of those.
+// due reports whether a hunk is selected.
 func (k revertRequest) due(v view, h *hunk) bool {
 	if !k.pick(h) || v.stands(h) != !k.redo {
 		return false
@@ -1088,12 +1087,12 @@ type revertPlan struct {
 	change *filetime.Change // nil where there is nothing to change
 }
 
-// plan makes the change for those hunks with which it can be done. The first plan says what is wanted.
+// plan makes the change for the hunks without conflicts. The first plan sets p.wanted.
 func (l *Log) plan(t *track, k revertRequest, p *revertPlan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := l.view(t)
-	// The file is locked: no edit of ours is on its way, and everything up to now is as it will be.
+	// The file is locked, so no edit of ours is in flight and the present state is settled.
 	v.t.settled = v.w.clone()
 	if p.wanted == nil {
 		p.wanted = v.due(k)
@@ -1102,7 +1101,7 @@ func (l *Log) plan(t *track, k revertRequest, p *revertPlan) {
 	if k.redo {
 		p.in = v.withoutConflicts(p.wanted, v.w.redoConflicts)
 	} else {
-		for _, o := range v.t.ops { // what is only hidden by a later call must not come to light
+		for _, o := range v.t.ops { // text hidden by a later call must not reappear
 			for _, h := range o.hunks {
 				if k.pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.statuses[e].overwritten }) {
 					p.hidden = append(p.hidden, h)
@@ -1138,7 +1137,7 @@ func (l *Log) plan(t *track, k revertRequest, p *revertPlan) {
 	if p.moves = nil; !e.Delete && !e.Create && p.stays == nil {
 		e.To, p.moves = v.moveBack(p.wanted, k.redo)
 	}
-	if len(e.Edits) == 0 && !e.Delete && !e.Create && e.To == "" { // what one call did another took back: only the books change
+	if len(e.Edits) == 0 && !e.Delete && !e.Create && e.To == "" { // one call had reverted another: only the records change
 		if k.dryRun {
 			return
 		}

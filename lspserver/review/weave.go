@@ -9,24 +9,23 @@ import (
 	"tandem/filetime/text"
 )
 
-// byOthers stands for everybody but this session's agent, as the one who put a piece in or took it away: a person at the
-// editor, a program that wrote the file, another session. An edit of the agent's has a number from 1 on; 0 is the text
-// that was there before the first of them.
+// byOthers is the author of pieces by a person, a program or another session. Edits of this session's agent have
+// numbers from 1 on; 0 is the text before the first edit.
 const byOthers = -1
 
-// byRevert stands for the one who took a piece away because its edit was taken back.
+// byRevert marks a piece that was deleted by reverting its edit.
 const byRevert = -2
 
-// weave is a file's text with what was taken out of it still in its place, and for each piece who put it in and who took
-// it away. So an edit can be taken back whatever happened since, without ever touching what somebody else wrote.
+// weave is a text with tombstones: deleted text keeps its place, and each piece records which edit inserted it
+// and which deleted it. So an edit can be reverted at any time, and text of other authors is never touched.
 type weave struct {
 	rev       uint64
 	text      text.Text
 	pieces    []piece
 	snapshots []snapshot
 	current   []int // which of past it is now: several where the text does not tell, the likeliest first
-	sameStep  bool  // the next change was told in one with the latest
-	// lost are the edits that a program's write took out; true where the model does not know. Never changed.
+	sameStep  bool  // the next change belongs to the same didChange as the latest
+	// lost maps the edits that a program's write removed; true if the model was not notified. Never changed.
 	lost map[int]bool
 }
 
@@ -38,7 +37,7 @@ type snapshot struct {
 	run    int   // one number for those between which nothing of the agent's happened
 }
 
-// keep takes a snapshot of the present state.
+// keep adds the present state to the snapshots.
 func (w *weave) keep() {
 	if len(w.snapshots) == 0 {
 		w.snapshots, w.current = []snapshot{{text: w.text, pieces: w.pieces}}, []int{0}
@@ -55,8 +54,8 @@ func (w *weave) keep() {
 	}
 }
 
-// step notes that the weave has just changed; alone says that this was a change of the agent's or takes one back, which
-// editors undo by itself.
+// step adds a snapshot after a change. alone marks a change of the agent's or a revert of one, which editors
+// undo as one step.
 func (w *weave) step(alone bool) {
 	const most = 256
 	if len(w.snapshots) == most {
@@ -98,9 +97,9 @@ func (w *weave) forget(n int) {
 	}
 }
 
-// recall makes the weave what it was when its text was this one, where an editor's undo or redo can lead there: over one
-// change of the agent's, or over any number of others, or, with far, over any at all, as a program restores a file; an editor may undo that
-// at once. It is false where nothing of that kind is remembered.
+// recall restores the snapshot with a text if an editor's undo or redo can lead to it: over one change of the
+// agent's or any number of others. With far it may lead over any changes, as when a program restores a file.
+// It returns false if there is no such snapshot.
 func (w *weave) recall(t text.Text, far bool) bool {
 	var found []int
 	for i, m := range slices.Backward(w.snapshots) {
@@ -124,22 +123,22 @@ func (w *weave) recall(t text.Text, far bool) bool {
 	return true
 }
 
-// piece is a run of text with one past.
+// piece is a run of text with one history.
 type piece struct {
 	size           int    // bytes
 	insertedBy     int    // who put it in
-	deletedBy      int    // who took it away, 0 while it is there
+	deletedBy      int    // the edit that deleted it, 0 while it is in the text
 	formerDeleters []int  // the edits that had taken it away before somebody brought it back, the last one last; never changed
 	text           string // of a dead piece
 }
 
-// undelete notes that what an edit had taken away is there again.
+// undelete records that text which an edit had deleted is in the text again.
 func (p *piece) undelete(edit int) {
 	const most = 8
 	p.formerDeleters = append(slices.Clone(p.formerDeleters[max(0, len(p.formerDeleters)-most):]), edit)
 }
 
-// redelete makes the last of in the one who has taken the piece away once more; false where none of them ever had.
+// redelete deletes the piece again by the last edit of in that had deleted it; false if none had.
 func (p *piece) redelete(in func(edit int) bool) bool {
 	for i, e := range slices.Backward(p.formerDeleters) {
 		if in(e) {
@@ -162,13 +161,13 @@ func (w *weave) clone() *weave {
 	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), snapshots: w.snapshots, current: w.current, lost: w.lost}
 }
 
-// land takes in an edit of the agent's; number gives each part of the set its number.
+// land applies an edit of the agent's; number returns the number of each part of the set.
 func (w *weave) land(set text.Set, number func(i int) int) {
 	w.splice(set, func(i int, gap []piece) (who int, back []int) { return number(i), nil })
 }
 
-// change takes in what somebody else did. Text that comes back where it was taken away is the old text again: an editor's
-// undo and redo look like typing, and an editor may tell them in one edit with what was typed beside them.
+// change applies an edit of another author. Deleted text that is inserted again at its place is restored, not
+// new: undo and redo in an editor look like typing, and may share one edit with typed text.
 func (w *weave) change(set text.Set) {
 	set = w.slideToRestore(text.Trim(w.text, text.Minimize(w.text, w.widenToLines(set))))
 	w.splice(set, func(i int, gap []piece) (int, []int) { return byOthers, findRestored(gap, set[i].New) })
@@ -198,8 +197,8 @@ func (w *weave) widenToLines(set text.Set) text.Set {
 	return out
 }
 
-// splice makes one pass over the pieces. judge says who makes the i-th edit, and which of the dead pieces in its gap its
-// new text is; where it is none of them it is a piece of its own.
+// splice applies a set in one pass over the pieces. judge returns the author of the i-th edit, and which deleted
+// pieces in its gap the new text restores; with none the new text becomes a piece of its own.
 func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, back []int)) {
 	if len(set) == 0 {
 		return
@@ -305,8 +304,8 @@ func (w *weave) cut(set text.Set) []piece {
 	return out
 }
 
-// compact joins pieces with one past and drops what nobody will ask for again: what others took away in a place where nothing
-// of the agent's is gone.
+// compact merges pieces with equal history, and drops tombstones that can no longer be restored: text deleted
+// by others at a place where nothing of the agent's was deleted.
 func compact(in []piece) []piece {
 	out := in[:0]
 	for i := 0; i < len(in); {
@@ -552,20 +551,20 @@ func (w *weave) near(set text.Set) map[int]bool {
 	return out
 }
 
-// editStatus is how an edit of the agent's stands in the present text.
+// editStatus is the state of an edit of the agent's in the present text.
 type editStatus struct {
-	live        bool // some of what it put in is there
-	gone        bool // some of what it put in was taken away by others, or some of what it took away was brought back
-	tomb        bool // some of what it took away is not there
-	overwritten bool // some of what it put in was taken away by an edit that stands
-	reverted    bool // some of what it put in was taken back, or some of what it took away is there again
-	start       int  // where it stands: the range of what it put in, or the place where it took something away
+	live        bool // part of its insertion is in the text
+	gone        bool // others deleted part of its insertion, or restored part of its deletion
+	tomb        bool // part of its deletion is still deleted
+	overwritten bool // a later accepted edit deleted part of its insertion
+	reverted    bool // part of it was reverted
+	start       int  // its range: the insertion, or the place of the deletion
 	end         int
 	placed      bool // start and end are set
-	trace       bool // there is a piece that it put in or took away; there is none once an editor has undone it
+	trace       bool // it has a piece; after an undo in the editor it has none
 }
 
-// statuses gives those of edits 1 to n at their numbers.
+// statuses returns the statuses of edits 1 to n, by number.
 func (w *weave) statuses(n int) []editStatus {
 	out := make([]editStatus, n+1)
 	off := 0
@@ -611,7 +610,7 @@ func (w *weave) statuses(n int) []editStatus {
 	return out
 }
 
-// stands says that something of the edit is still there.
+// stands reports whether part of the edit is still in the text.
 func (f editStatus) stands() bool { return f.live || f.tomb }
 
 // revertConflicts says for edits 1 to n, those of in, which cannot be taken back because somebody else, or a later edit that
