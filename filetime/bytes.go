@@ -14,7 +14,8 @@ func Decode(raw []byte) (text.Text, error) {
 	return t, err
 }
 
-// Says reports whether t, encoded in a charset that files may have, has this SHA-256 in hexadecimal digits.
+// Says reports whether t, encoded in a charset that files may have, has this SHA-256 in hexadecimal
+// digits.
 func Says(t text.Text, hash string) bool {
 	for _, c := range []text.Charset{text.CharsetUTF8, text.CharsetUTF16LE, text.CharsetUTF16BE} {
 		raw, err := text.Encode(t, c)

@@ -6,8 +6,8 @@ import (
 	"tandem/filetime/text"
 )
 
-// Collision is the Conflict of e with theirs, which leads from its base to now: found are the places, in offsets of the
-// base, by is the author of the last change in theirs.
+// Collision is the Conflict of e with theirs, which leads from its base to now: found are the
+// places, in offsets of the base, by is the author of the last change in theirs.
 func Collision(e FileEdit, theirs text.Set, now text.Text, found []text.Conflict, by Author) *Conflict {
 	ours := e.Edits
 	if e.Delete {
@@ -29,8 +29,8 @@ func Collision(e FileEdit, theirs text.Set, now text.Text, found []text.Conflict
 	return c
 }
 
-// conflictSpans are the lines of base in which the places of a conflict lie, with all lines of the edits of both sides that
-// lie in them too.
+// conflictSpans are the lines of base in which the places of a conflict lie, with all lines of the
+// edits of both sides that lie in them too.
 func conflictSpans(base text.Text, ours, theirs text.Set, found []text.Conflict) []span {
 	var out []span
 	for _, k := range found {
@@ -69,7 +69,8 @@ func linesAround(t text.Text, s span) span {
 	return span{start, end}
 }
 
-// wholeLines is s, widened to the begin and the end of lines; nothing stays nothing where it stands at the begin of one.
+// wholeLines is s, widened to the begin and the end of lines; nothing stays nothing where it stands
+// at the begin of one.
 func wholeLines(t text.Text, s span) (start, end int) {
 	start = t.LineStart(t.Line(s.start))
 	end = max(start, s.end)
@@ -79,7 +80,8 @@ func wholeLines(t text.Text, s span) (start, end int) {
 	return start, end
 }
 
-// carrySpan is where lines of base stand after a set; what was put in at the end of base belongs to its last line.
+// carrySpan is where lines of base stand after a set; what was put in at the end of base belongs to
+// its last line.
 func carrySpan(s span, set text.Set, base text.Text) span {
 	start := set.MapPos(s.start, false)
 	return span{start, max(start, set.MapPos(s.end, s.end == base.Len()))}

@@ -1,8 +1,9 @@
-// Package filetime is the view that a session has of files: their present text, the texts that the model has seen, and
-// how a change lands. Files are compare-and-swap, "seen" means "was sent to the model", and staleness is judged by the
-// ranges that an edit needs, never by the whole file.
+// Package filetime is the view that a session has of files: their present text, the texts that the
+// model has seen, and how a change lands. Files are compare-and-swap, "seen" means "was sent to the
+// model", and staleness is judged by the ranges that an edit needs, never by the whole file.
 //
-// FileTime is what one session knows of files. Files, which the editor's side implements, are open buffers over the disk.
+// FileTime is what one session knows of files. Files, which the editor's side implements, are open
+// buffers over the disk.
 package filetime
 
 import (
@@ -50,25 +51,30 @@ type Snapshot struct {
 	Rev uint64
 	// Version is the editor's version of the document while it is open.
 	Version int32
-	// Open says that the text is an editor's buffer, Dirty that it differs from what was last saved.
+	// Open says that the text is an editor's buffer, Dirty that it differs from what was last
+	// saved.
 	Open, Dirty bool
 	// Exists is false for a path where there is no file: the text is then empty.
 	Exists  bool
 	Mode    fs.FileMode
 	ModTime time.Time
 	Links   uint64
-	// Cached says that the text was in memory and proven to be the present one, so that the file was not read.
+	// Cached says that the text was in memory and proven to be the present one, so that the file
+	// was not read.
 	Cached bool
 }
 
-// Revision is one change of a file: Set is over the text before it, Rev is the revision that it made.
+// Revision is one change of a file: Set is over the text before it, Rev is the revision that it
+// made.
 type Revision struct {
 	Rev    uint64
 	Set    text.Set
 	Author Author
-	// Session and Call name the tool call that made it, where Author is Agent or Command; both are empty else.
+	// Session and Call name the tool call that made it, where Author is Agent or Command; both are
+	// empty else.
 	Session, Call string
-	// Ours says that it landed through Files, also where Author is User because a person asked for it.
+	// Ours says that it landed through Files, also where Author is User because a person asked for
+	// it.
 	Ours bool
 	// Part says that the editor reported the next revision in the same notification.
 	Part bool
@@ -76,16 +82,17 @@ type Revision struct {
 
 // Files is the files of a workspace as tools see them. All methods may be called concurrently.
 type Files interface {
-	// Read gives the present text: the buffer of an open document, else the disk. A path without a file is a Snapshot with
-	// Exists false, not an error; a file that cannot be read as text is an *Error.
+	// Read gives the present text: the buffer of an open document, else the disk. A path without a
+	// file is a Snapshot with Exists false, not an error; a file that cannot be read as text is an
+	// *Error.
 	Read(ctx context.Context, path string) (Snapshot, error)
-	// History gives the changes after revision rev, oldest first, and the snapshot that they lead to. ok is false when
-	// the history does not reach back to rev any more.
+	// History gives the changes after revision rev, oldest first, and the snapshot that they lead
+	// to. ok is false when the history does not reach back to rev any more.
 	History(path string, rev uint64) (changes []Revision, now Snapshot, ok bool)
-	// Commit makes a change land, each of its files rebased over what happened since, in every file or in none that
-	// could be judged beforehand. A refusal is a *Conflict or an *Error, and then nothing of the change is in the files
-	// that it names. The caller holds the locks of the paths; with Apply None, which only works the change out, it needs
-	// none.
+	// Commit makes a change land, each of its files rebased over what happened since, in every file
+	// or in none that could be judged beforehand. A refusal is a *Conflict or an *Error, and then
+	// nothing of the change is in the files that it names. The caller holds the locks of the paths;
+	// with Apply None, which only works the change out, it needs none.
 	Commit(ctx context.Context, c Change) (Landed, error)
 	// Lock takes the locks of the paths in a fixed order and gives the function that releases them.
 	Lock(ctx context.Context, paths ...string) (unlock func(), err error)
@@ -133,8 +140,9 @@ func (e FileEdit) Made() LandedFile {
 // Entry is what stands at a path.
 type Entry string
 
-// The entries. Of all but a File nothing is edited, and nothing but a move can be undone: a folder is made, removed where it is empty, or
-// moved with what is in it; the others are removed or moved as they are. A link is never followed.
+// The entries. Of all but a File nothing is edited, and nothing but a move can be undone: a folder
+// is made, removed where it is empty, or moved with what is in it; the others are removed or moved
+// as they are. A link is never followed.
 const (
 	File   Entry = ""      // a file that is text
 	Bytes  Entry = "bytes" // a file that is no text, or too large to be read as one
@@ -150,15 +158,16 @@ func Mark(info fs.FileInfo) string {
 	return fmt.Sprintf("%v %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano())
 }
 
-// FileEdit is the edit of one file: Edits are over Base, the text that the model had seen; Since leads from Base to the
-// file's text at Rev. Commit extends Since to the moment of landing and rebases Edits over all of it in one step.
+// FileEdit is the edit of one file: Edits are over Base, the text that the model had seen; Since
+// leads from Base to the file's text at Rev. Commit extends Since to the moment of landing and
+// rebases Edits over all of it in one step.
 type FileEdit struct {
 	Path string
-	// To moves the file to this path, which nothing may have; "" leaves it where it is. What others changed since Base moves
-	// along. A Change that deletes what is at To names that first.
+	// To moves the file to this path, which nothing may have; "" leaves it where it is. What others
+	// changed since Base moves along. A Change that deletes what is at To names that first.
 	To string
-	// Entry is what stands at Path; Was, where it is not "", is its Mark when the caller saw it, and what is something else by then
-	// stays as it is. Was is for all but a File.
+	// Entry is what stands at Path; Was, where it is not "", is its Mark when the caller saw it,
+	// and what is something else by then stays as it is. Was is for all but a File.
 	Entry Entry
 	Was   string
 	// Create says that there is no such file yet; Edits are then over the empty text.
@@ -167,7 +176,8 @@ type FileEdit struct {
 	Delete bool
 	// Mode is the permissions of a file that is created; 0 is the usual ones.
 	Mode fs.FileMode
-	// OneName refuses the edit where the file has further names (hard links) and an editor would write into all of them.
+	// OneName refuses the edit where the file has further names (hard links) and an editor would
+	// write into all of them.
 	OneName bool
 	Base    text.Text
 	Edits   text.Set
@@ -183,8 +193,9 @@ type Landed struct {
 	Warnings []Warning
 }
 
-// Warning is something to know of a file, for the model and a person. Says is the rest of a sentence that begins with the file's
-// name, which whoever tells it knows: it depends on where they stand.
+// Warning is something to know of a file, for the model and a person. Says is the rest of a
+// sentence that begins with the file's name, which whoever tells it knows: it depends on where they
+// stand.
 type Warning struct{ Path, Says string }
 
 // LandedFile is one file's part: Set is over Before and leads to After.
@@ -211,24 +222,25 @@ type LandedFile struct {
 	Source string
 	// Attempts counts how often the editor was asked.
 	Attempts int
-	// Rebased are the changes by others that the edit was carried over, as a set over Base; Over counts them.
+	// Rebased are the changes by others that the edit was carried over, as a set over Base; Over
+	// counts them.
 	Rebased text.Set
 	Over    int
 	// By are the authors of Rebased.
 	By Authors
-	// SameLine says that another author changed a line that the edit changed too, or inserted text adjacent to what it
-	// replaced.
+	// SameLine says that another author changed a line that the edit changed too, or inserted text
+	// adjacent to what it replaced.
 	SameLine bool
-	// Ties are insertions of the edit at the points where another author inserted, too; their order is a guess. They are
-	// ranges of After.
+	// Ties are insertions of the edit at the points where another author inserted, too; their order
+	// is a guess. They are ranges of After.
 	Ties []text.Tie
-	// Stale says, as the rest of a sentence that begins with the file's name, why buffer and disk differ after the edit; ""
-	// where they do not.
+	// Stale says, as the rest of a sentence that begins with the file's name, why buffer and disk
+	// differ after the edit; "" where they do not.
 	Stale string
 	// EndKept says that the editor ends every text with a line end, and the edit was to leave none.
 	EndKept bool
-	// From is what the text was before the editor took away, in one with the edit, what had landed at a wrong place; empty
-	// where it did not. The editor's undo leads there.
+	// From is what the text was before the editor took away, in one with the edit, what had landed
+	// at a wrong place; empty where it did not. The editor's undo leads there.
 	From text.Text
 }
 
@@ -253,8 +265,8 @@ const (
 	OutsideWriteRoots Code = "OUTSIDE_WRITE_ROOTS"
 )
 
-// Error is a refusal that a model can read: Message is a whole sentence with the next step, Reason one word in lower
-// case (enoent, not_regular, editor_busy, …).
+// Error is a refusal that a model can read: Message is a whole sentence with the next step, Reason
+// one word in lower case (enoent, not_regular, editor_busy, …).
 type Error struct {
 	Code    Code
 	Reason  string
@@ -282,15 +294,16 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("%s: the text to be edited was changed meanwhile; nothing was applied.", c.Path)
 }
 
-// Hunk is one place of a conflict, in whole lines with their ends: as they were in Base, as the edit would have them, and
-// as they are now, with the lines (1-based) at which they begin in Base and in Now. "" is no line at all.
+// Hunk is one place of a conflict, in whole lines with their ends: as they were in Base, as the
+// edit would have them, and as they are now, with the lines (1-based) at which they begin in Base
+// and in Now. "" is no line at all.
 type Hunk struct {
 	Base, Ours, Now string
 	BaseLine, Line  int
 }
 
-// Incomplete is a change of several files of which one was refused after others had landed. Those were reverted unless
-// later changes by others conflict; Landed has the files that stay changed.
+// Incomplete is a change of several files of which one was refused after others had landed. Those
+// were reverted unless later changes by others conflict; Landed has the files that stay changed.
 type Incomplete struct {
 	// Err is why the file was refused: a *Conflict or an *Error.
 	Err error

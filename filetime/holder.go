@@ -16,7 +16,8 @@ type Holder struct {
 
 type holderKey struct{}
 
-// WithHolder sets the Holder of locks that are taken with ctx. Empty fields keep their values in ctx.
+// WithHolder sets the Holder of locks that are taken with ctx. Empty fields keep their values in
+// ctx.
 func WithHolder(ctx context.Context, h Holder) context.Context {
 	was := HolderOf(ctx)
 	if h.Session == "" {

@@ -14,10 +14,12 @@ import (
 	"tandem/filetime/text"
 )
 
-// maxViews is how many texts of one file a session remembers; of more, those go that the model was shown the least of.
+// maxViews is how many texts of one file a session remembers; of more, those go that the model was
+// shown the least of.
 const maxViews = 24
 
-// View is one text of a file that the model has been shown, with the session's own landed edits carried into it.
+// View is one text of a file that the model has been shown, with the session's own landed edits
+// carried into it.
 type View struct {
 	// Text stands for the whole file as the model knows it.
 	Text text.Text
@@ -42,8 +44,8 @@ type view struct {
 	bytes      int    // how much of it was put in front of the model as such, not carried from elsewhere
 }
 
-// FileTime keeps the texts of files that the model of one session has seen, and compares them with the present ones.
-// All methods may be called concurrently.
+// FileTime keeps the texts of files that the model of one session has seen, and compares them with
+// the present ones. All methods may be called concurrently.
 type FileTime struct {
 	files   Files
 	session string
@@ -57,22 +59,24 @@ type FileTime struct {
 	firstRead map[string]uint64 // the revision at which a file was first read
 }
 
-// sentLines are the lines of a file that were sent at one revision, sorted and apart, 1-based and half-open.
+// sentLines are the lines of a file that were sent at one revision, sorted and apart, 1-based and
+// half-open.
 type sentLines struct {
 	rev   uint64
 	lines []span
 }
 
-// New makes the FileTime of a session. observe, which may be nil, is called with each path that the model sees; it must
-// not block.
+// New makes the FileTime of a session. observe, which may be nil, is called with each path that the
+// model sees; it must not block.
 func New(files Files, session string, observe func(path string)) *FileTime {
 	return &FileTime{
 		files: files, session: session, observe: observe, views: map[string][]*view{}, ownEdits: map[string][]ownEdit{}, bytes: map[string][sha256.Size]byte{}, sent: map[string]*sentLines{}, firstRead: map[string]uint64{},
 	}
 }
 
-// WithLock runs change while it has the locks of paths, which are taken in a fixed order. ctx limits the wait for the locks alone;
-// the holder that others are told of is the session and the call of ctx. The error of the wait is returned without a call of change.
+// WithLock runs change while it has the locks of paths, which are taken in a fixed order. ctx
+// limits the wait for the locks alone; the holder that others are told of is the session and the
+// call of ctx. The error of the wait is returned without a call of change.
 func (f *FileTime) WithLock(ctx context.Context, paths []string, change func() error) error {
 	unlock, err := f.files.Lock(WithHolder(ctx, Holder{Session: f.session}), paths...)
 	if err != nil {
@@ -82,7 +86,8 @@ func (f *FileTime) WithLock(ctx context.Context, paths []string, change func() e
 	return change()
 }
 
-// UserRanges gives the ranges of s that the user has typed since the model first read the file, as far as the history reaches back.
+// UserRanges gives the ranges of s that the user has typed since the model first read the file, as
+// far as the history reaches back.
 func (f *FileTime) UserRanges(s Snapshot) []text.Range {
 	f.mu.Lock()
 	first, ok := f.firstRead[s.Path]
@@ -107,7 +112,8 @@ func (f *FileTime) UserRanges(s Snapshot) []text.Range {
 	return out
 }
 
-// ReadBytes records that a file that is no text was put in front of the model; sum is the SHA-256 of its bytes.
+// ReadBytes records that a file that is no text was put in front of the model; sum is the SHA-256
+// of its bytes.
 func (f *FileTime) ReadBytes(path string, sum [sha256.Size]byte) {
 	f.mu.Lock()
 	f.bytes[path] = sum
@@ -117,8 +123,9 @@ func (f *FileTime) ReadBytes(path string, sum [sha256.Size]byte) {
 	}
 }
 
-// AssertBytes is Assert for a file that is no text: sum is that of its present bytes. The errors are NOT_READ where the model has not
-// been shown the file, and EDIT_CONFLICT where it was shown other bytes.
+// AssertBytes is Assert for a file that is no text: sum is that of its present bytes. The errors
+// are NOT_READ where the model has not been shown the file, and EDIT_CONFLICT where it was shown
+// other bytes.
 func (f *FileTime) AssertBytes(path string, sum [sha256.Size]byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +146,8 @@ func (f *FileTime) AssertBytes(path string, sum [sha256.Size]byte) error {
 	return nil
 }
 
-// Read records that lines first to last (1-based, inclusive) of s were sent to the model. Lines of the same text add up.
+// Read records that lines first to last (1-based, inclusive) of s were sent to the model. Lines of
+// the same text add up.
 func (f *FileTime) Read(s Snapshot, first, last int) { f.read(s, span{first, last + 1}) }
 
 // ReadLines is Read for some lines, in ascending order.
@@ -206,7 +214,8 @@ func (f *FileTime) recordShown(s Snapshot, seen []span, lines ...span) {
 	}
 }
 
-// Sent says that lines first to last of s were sent to the model, and that the file has not changed since.
+// Sent says that lines first to last of s were sent to the model, and that the file has not changed
+// since.
 func (f *FileTime) Sent(s Snapshot, first, last int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -214,8 +223,9 @@ func (f *FileTime) Sent(s Snapshot, first, last int) bool {
 	return at != nil && at.rev == s.Rev && slices.ContainsFunc(at.lines, func(r span) bool { return r.start <= first && last < r.end })
 }
 
-// Since gives what others have changed since the model was last sent the file, which leads to the text of s, and who made the last of
-// the changes. It is empty where they have changed nothing, or the model has seen nothing of the file.
+// Since gives what others have changed since the model was last sent the file, which leads to the
+// text of s, and who made the last of the changes. It is empty where they have changed nothing, or
+// the model has seen nothing of the file.
 func (f *FileTime) Since(s Snapshot) (text.Set, Author) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -265,9 +275,10 @@ func (f *FileTime) keep(path string, list []*view) {
 	f.views[path] = list
 }
 
-// Assert is the check before a change of a file: it gives the texts of it that the model has seen, the newest first,
-// each with what others did since. With whole, only texts that the model saw all of count. Errors are *Error:
-// READ_ERROR where there is no such file, NOT_READ where nothing that counts was seen.
+// Assert is the check before a change of a file: it gives the texts of it that the model has seen,
+// the newest first, each with what others did since. With whole, only texts that the model saw all
+// of count. Errors are *Error: READ_ERROR where there is no such file, NOT_READ where nothing that
+// counts was seen.
 func (f *FileTime) Assert(now Snapshot, whole bool) ([]View, error) {
 	path := now.Path
 	if !now.Exists {
@@ -355,8 +366,8 @@ func rename[V any](known map[string]V, from, to string) {
 	maps.Copy(known, moved)
 }
 
-// expectHostEdit records a change that the host applies itself: the model believes the text after it, while the file has the
-// one before.
+// expectHostEdit records a change that the host applies itself: the model believes the text after
+// it, while the file has the one before.
 func (f *FileTime) expectHostEdit(l LandedFile, list []*view) {
 	v := &view{View: View{Text: l.After, Since: l.Set.Inverse(l.Before), Rev: l.Rev}}
 	if n := len(list); n > 0 {
@@ -430,11 +441,12 @@ func (v *view) advance(session string, revs []Revision) {
 	flush()
 }
 
-// applyOwn takes an edit of the session's own into Text, so that Text is what the model believes; false where others' text
-// stands in its way.
+// applyOwn takes an edit of the session's own into Text, so that Text is what the model believes;
+// false where others' text stands in its way.
 func (v *view) applyOwn(set text.Set) bool {
 	now := v.Since.Apply(v.Text)
-	// The edit may have landed within what was typed, where that was compared as the lines that it makes further down.
+	// The edit may have landed within what was typed, where that was compared as the lines that it
+	// makes further down.
 	back := text.Rebase(now, set, text.SlideLines(v.Text, v.Since).Inverse(v.Text))
 	if len(back.Conflicts) > 0 {
 		back = text.Rebase(now, set, v.Since.Inverse(v.Text))
@@ -480,7 +492,8 @@ func mergeSpans(list []span) []span {
 	return merged
 }
 
-// carrySpans maps spans through a set. What the set inserted is part of them only where own says that it counts.
+// carrySpans maps spans through a set. What the set inserted is part of them only where own says
+// that it counts.
 func carrySpans(spans []span, set text.Set, own bool) []span {
 	var out []span
 	after := set.Mapping()

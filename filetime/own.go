@@ -11,7 +11,8 @@ import (
 // maxOwnEdits is how many of a session's own edits of one file are remembered.
 const maxOwnEdits = 64
 
-// ownEdit is an edit of the session that landed: the hash of its arguments, and the ranges of its text at revision rev.
+// ownEdit is an edit of the session that landed: the hash of its arguments, and the ranges of its
+// text at revision rev.
 type ownEdit struct {
 	argsHash [sha256.Size]byte
 	rev      uint64
@@ -24,8 +25,8 @@ type editedRange struct {
 	insertedParts []span
 }
 
-// RecordEdit records that an edit has landed: what are its arguments, at the ranges that it replaced, in the text that it was
-// made for.
+// RecordEdit records that an edit has landed: what are its arguments, at the ranges that it
+// replaced, in the text that it was made for.
 func (f *FileTime) RecordEdit(what string, l LandedFile, at []text.Range) {
 	if !l.Applied || l.Already {
 		return
@@ -46,8 +47,8 @@ func (f *FileTime) RecordEdit(what string, l LandedFile, at []text.Range) {
 	f.ownEdits[l.Path] = list[max(0, len(list)-maxOwnEdits):]
 }
 
-// StandingEdits gives the ranges of now that come from edits of the session with the same arguments, without those from which
-// text was deleted since.
+// StandingEdits gives the ranges of now that come from edits of the session with the same
+// arguments, without those from which text was deleted since.
 func (f *FileTime) StandingEdits(what string, now Snapshot) []text.Range {
 	key := sha256.Sum256([]byte(what))
 	f.mu.Lock()

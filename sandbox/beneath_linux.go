@@ -31,8 +31,8 @@ func holdRoot(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// unlinked says that a clean absolute path has no symbolic link as far as it exists. false proves nothing: the kernel
-// may lack openat2.
+// unlinked says that a clean absolute path has no symbolic link as far as it exists. false proves
+// nothing: the kernel may lack openat2.
 func unlinked(path string) bool {
 	var fd int
 	err := again(func() (err error) {
@@ -78,8 +78,9 @@ func (r *root) stat(rel string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// beneath opens a clean path below a folder without following any link. If the kernel, or a filter of the container, has no
-// openat2, or walk is set, it opens name by name; a bind mount of the same device is not noticed then.
+// beneath opens a clean path below a folder without following any link. If the kernel, or a filter
+// of the container, has no openat2, or walk is set, it opens name by name; a bind mount of the same
+// device is not noticed then.
 func beneath(folder int, rel string, flags int, walk bool) (fd int, crossed bool, err error) {
 	const inside = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Resolve: inside | unix.RESOLVE_NO_XDEV}

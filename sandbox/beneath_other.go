@@ -22,7 +22,8 @@ func holdRoot(path string) (*os.File, error) { return os.Open(path) }
 // unlinked is known on Linux only.
 func unlinked(string) bool { return false }
 
-// open opens a clean path below the root with an os.Root, whose folder is compared with the held one.
+// open opens a clean path below the root with an os.Root, whose folder is compared with the held
+// one.
 func (r *root) open(rel string, flags int) (f *os.File, crossed bool, err error) {
 	below, err := r.below()
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 // unused is how long the cache of a workspace stays that no command uses.
 const unused = 30 * 24 * time.Hour
 
-// cache gives the folder in which a confined command keeps what it can make or download again, "" for none. What a command puts
-// there runs in later ones, so those of other workspaces have another folder, and so has what is confined to ReadOnly: nothing of it
-// runs where the workspace may be written.
+// cache gives the folder in which a confined command keeps what it can make or download again, ""
+// for none. What a command puts there runs in later ones, so those of other workspaces have another
+// folder, and so has what is confined to ReadOnly: nothing of it runs where the workspace may be
+// written.
 func (l *Local) cache(c Command) string {
 	if l.Cache == "" || c.Profile == ReadOnly && c.Keeps == "" || c.Surroundings.Paths == nil {
 		return ""

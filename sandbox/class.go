@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-// Class is a set of restrictions on reading and writing a file. A file of several classes has the restrictions of all.
+// Class is a set of restrictions on reading and writing a file. A file of several classes has the
+// restrictions of all.
 type Class uint8
 
 // The restrictions.
@@ -17,22 +18,25 @@ const (
 	readAsks
 	writeNever
 	readNever
-	// Linked has further names (hard links), and a change would be written into all of them. Writing it asks.
+	// Linked has further names (hard links), and a change would be written into all of them.
+	// Writing it asks.
 	Linked
 )
 
-// The classes. Own and Internal are "own" in the documentation: no mode, rule or answer permits a tool to write them.
+// The classes. Own and Internal are "own" in the documentation: no mode, rule or answer permits a
+// tool to write them.
 const (
 	// Plain is every other file.
 	Plain Class = 0
-	// LaterCode is executed later with the user's rights, or configures a program or a model. Writing it asks in each
-	// mode that permits writing, and no stored rule covers it.
+	// LaterCode is executed later with the user's rights, or configures a program or a model.
+	// Writing it asks in each mode that permits writing, and no stored rule covers it.
 	LaterCode = writeAsks
 	// Own is .git in every form and .tandem. It may be read.
 	Own = writeAsks | writeNever
 	// Secret has keys and passwords. Reading and writing ask; searches and lists omit it.
 	Secret = writeAsks | readAsks
-	// Internal is Tandem's own configuration, the rules beside it, the state and the audit. It may not even be read.
+	// Internal is Tandem's own configuration, the rules beside it, the state and the audit. It may
+	// not even be read.
 	Internal = Own | Secret | readNever
 )
 
@@ -61,8 +65,8 @@ func (c Class) String() string {
 // Unlisted says that searches and lists omit files of the class.
 func (c Class) Unlisted() bool { return c.Is(Secret) }
 
-// row is one row of the table: one name or several consecutive ones, in lower case, and all that lies below. A name may
-// begin or end in *, which stands for any characters.
+// row is one row of the table: one name or several consecutive ones, in lower case, and all that
+// lies below. A name may begin or end in *, which stands for any characters.
 type row struct {
 	names []string
 	class Class
@@ -78,7 +82,8 @@ const (
 	inEtc          // the settings of the system
 )
 
-// depths say how many names the folder of each place has that a path lies below, -1 where it lies below none.
+// depths say how many names the folder of each place has that a path lies below, -1 where it lies
+// below none.
 type depths [inEtc + 1]int
 
 // nowhere is the depths of a path that lies below no place.
@@ -87,7 +92,8 @@ var nowhere = depths{-1, -1, -1}
 // holds says that a row of a place applies to the i-th name of a path.
 func (d depths) holds(in place, i int) bool { return in == anywhere || d[in] == i }
 
-// table indexes the rows by their first name, and by its 8.3 name (DOS). open are the rows whose first name has a *.
+// table indexes the rows by their first name, and by its 8.3 name (DOS). open are the rows whose
+// first name has a *.
 type table struct {
 	exact, short map[string][]row
 	open         []openRow
@@ -125,8 +131,8 @@ var classes = sync.OnceValue(func() *table {
 		}
 	}
 	add(Own, anywhere, ".git .tandem")
-	// Files that programs execute without a question: hooks, settings of editors and agents, jobs, shells, package
-	// managers; and instructions for models.
+	// Files that programs execute without a question: hooks, settings of editors and agents, jobs,
+	// shells, package managers; and instructions for models.
 	add(LaterCode, anywhere, `.gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .lefthook.yml
 		*.code-workspace .vscode .idea .zed .fleet .helix .cursor .cursorrules .windsurf .windsurfrules .claude .claude.json .gemini .codex .continue
 		.aider.conf.yml .mcp.json .devcontainer .devcontainer.json
@@ -188,8 +194,9 @@ func classOf(names []string, below depths, root int) Class {
 	return classesIn(names[:last], below, root)(names[last])
 }
 
-// classesIn gives the classes of the entries of a folder by its names. below says in which places they lie, and root how many names are the
-// root's: a root is not later-code by the name of a folder above it.
+// classesIn gives the classes of the entries of a folder by its names. below says in which places
+// they lie, and root how many names are the root's: a root is not later-code by the name of a
+// folder above it.
 func classesIn(names []string, below depths, root int) func(entry string) Class {
 	t, all := classes(), Plain
 	counts := func(r row, i int) bool {
@@ -249,8 +256,9 @@ func example(name string) bool {
 	return slices.Contains([]string{".example", ".sample", ".template", ".dist", ".pub"}, path.Ext(name))
 }
 
-// folded is the form of a name that is the same for all its spellings on file systems that ignore case or invisible
-// characters (HFS+), drop dots and blanks at the end, or have streams after a colon (NTFS).
+// folded is the form of a name that is the same for all its spellings on file systems that ignore
+// case or invisible characters (HFS+), drop dots and blanks at the end, or have streams after a
+// colon (NTFS).
 func folded(name string) string {
 	plain := true
 	for i := range len(name) {

@@ -10,8 +10,9 @@ import (
 
 const maxDigest = 512 << 20
 
-// Digest is the SHA-256 of the content of a regular file, behind symbolic links. ok is false where there is none. A file that cannot
-// be read is an error. Of a file that is larger than 512 MiB it is the digest of the first 512 MiB, its size and its time.
+// Digest is the SHA-256 of the content of a regular file, behind symbolic links. ok is false where
+// there is none. A file that cannot be read is an error. Of a file that is larger than 512 MiB it
+// is the digest of the first 512 MiB, its size and its time.
 func Digest(path string) (sum [sha256.Size]byte, ok bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// Dir is a folder at a Place that is held open, for programs that look at many of its entries: what it opens is in that folder,
-// whatever its path leads to by now, and no symbolic link is followed. All methods may be called concurrently.
+// Dir is a folder at a Place that is held open, for programs that look at many of its entries: what
+// it opens is in that folder, whatever its path leads to by now, and no symbolic link is followed.
+// All methods may be called concurrently.
 type Dir struct {
 	root *root
 	rel  string

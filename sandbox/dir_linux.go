@@ -19,8 +19,8 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	return newDir(p.root, p.rel, os.NewFile(uintptr(fd), p.Path()), crossed || d.crossed), nil
 }
 
-// Read reads a file of the folder that its listing calls regular into buf, as much as has room. rest is nil, or what follows, until it is
-// closed. The errors are those of Place.Open.
+// Read reads a file of the folder that its listing calls regular into buf, as much as has room.
+// rest is nil, or what follows, until it is closed. The errors are those of Place.Open.
 func (d *Dir) Read(name string, buf []byte) (n int, rest io.ReadCloser, err error) {
 	fd, crossed, err := beneath(int(d.f.Fd()), name, forReading, d.root.set.walks)
 	if err != nil {
@@ -78,7 +78,8 @@ func (d *Dir) Ident(name string) (Ident, error) {
 	return i, nil
 }
 
-// Remote says that the folder is on a file system that others may change unnoticed, or that no Ident can be had there.
+// Remote says that the folder is on a file system that others may change unnoticed, or that no
+// Ident can be had there.
 func (d *Dir) Remote() bool {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(d.f.Fd()), &st); err != nil {

@@ -13,10 +13,10 @@ import (
 	"sync"
 )
 
-// Environment is the environment that commands get out of base: where programs, the home and temporary files are, the
-// language, the terminal, the caches of build tools, and what extra names. An entry of extra is a name to hand on or a
-// whole "NAME=value". What looks like the name of a key or a password, and a URL with a user in it, is never handed on, also
-// when it is named.
+// Environment is the environment that commands get out of base: where programs, the home and
+// temporary files are, the language, the terminal, the caches of build tools, and what extra names.
+// An entry of extra is a name to hand on or a whole "NAME=value". What looks like the name of a key
+// or a password, and a URL with a user in it, is never handed on, also when it is named.
 func Environment(base, extra []string) []string {
 	var out []string
 	add := func(entry string) {
@@ -62,8 +62,9 @@ func looksSecret(name string) bool {
 // userInURL finds a URL with the name or the password of a user.
 var userInURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/?#\s@]+@`) })
 
-// caches are the variables by which build tools are told where to keep what they can make or download again, and the folders
-// below the one of ours. XDG_CACHE_HOME is that of all tools that know it.
+// caches are the variables by which build tools are told where to keep what they can make or
+// download again, and the folders below the one of ours. XDG_CACHE_HOME is that of all tools that
+// know it.
 var caches = [][2]string{
 	{"XDG_CACHE_HOME", ""},
 	{"GOCACHE", "go-build"},
@@ -77,11 +78,12 @@ var caches = [][2]string{
 	{"DOTNET_CLI_HOME", "dotnet"},
 }
 
-// installed are what tools keep below the cache folder of the user though it cannot be made again without a network. It is read
-// where it is.
+// installed are what tools keep below the cache folder of the user though it cannot be made again
+// without a network. It is read where it is.
 var installed = [][2]string{{"PLAYWRIGHT_BROWSERS_PATH", "ms-playwright"}, {"COREPACK_HOME", "node/corepack"}}
 
-// toolchains are the folders in an environment in which tools are installed, or what they have downloaded.
+// toolchains are the folders in an environment in which tools are installed, or what they have
+// downloaded.
 func toolchains(env []string) (folders []string) {
 	for _, name := range []string{"GOPATH", "GOMODCACHE", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "PLAYWRIGHT_BROWSERS_PATH", "COREPACK_HOME"} {
 		for _, at := range filepath.SplitList(lookup(env, name)) {
@@ -96,10 +98,11 @@ func toolchains(env []string) (folders []string) {
 // goProxy is what go asks for modules where a person has set nothing.
 const goProxy = "https://proxy.golang" + ".org,direct"
 
-// redirected gives the environment of a confined command, which cannot write in the home folder: the caches of build tools are
-// folders below dir. The modules of Go and the packages of Cargo stay where they are, to be read, unless proxy is the URL
-// of a way to the network: then what is downloaded goes below dir too, and Go takes the modules that the user has from there.
-// What named says that a person has set stays.
+// redirected gives the environment of a confined command, which cannot write in the home folder:
+// the caches of build tools are folders below dir. The modules of Go and the packages of Cargo stay
+// where they are, to be read, unless proxy is the URL of a way to the network: then what is
+// downloaded goes below dir too, and Go takes the modules that the user has from there. What named
+// says that a person has set stays.
 func redirected(env []string, dir, proxy string, named func(name string) bool) []string {
 	home := lookup(env, "HOME")
 	users := cmp.Or(lookup(env, "XDG_CACHE_HOME"), filepath.Join(home, ".cache"))
@@ -143,9 +146,10 @@ func redirected(env []string, dir, proxy string, named func(name string) bool) [
 	return env
 }
 
-// noTerminal are the variables of a command at whose terminal nobody sits. An editor would wait there for nobody: in its place stands a
-// command that says what to pass and fails. git gives the first two to a shell. Other programs split the value into words as often as
-// they give it to a shell, so it is an option that a program of every system refuses by its name.
+// noTerminal are the variables of a command at whose terminal nobody sits. An editor would wait
+// there for nobody: in its place stands a command that says what to pass and fails. git gives the
+// first two to a shell. Other programs split the value into words as often as they give it to a
+// shell, so it is an option that a program of every system refuses by its name.
 var noTerminal = [][2]string{
 	{"GIT_EDITOR", "echo 'No editor is opened here: pass the text with -m or -F, or --no-edit to keep it (git config: NAME VALUE).' >&2; false"},
 	{"GIT_SEQUENCE_EDITOR", "echo 'No editor is opened here: set GIT_SEQUENCE_EDITOR to a command that changes the list, such as a sed -i.' >&2; false"},
@@ -166,11 +170,13 @@ func unattended(env []string, named func(name string) bool) []string {
 	return env
 }
 
-// inertSettings keep git from programs and repositories that a clone can carry: a folder of ordinary files that is laid out as a bare
-// repository, the file system monitor, the check of signatures. The profile ReadOnly bounds what other settings make git run.
+// inertSettings keep git from programs and repositories that a clone can carry: a folder of
+// ordinary files that is laid out as a bare repository, the file system monitor, the check of
+// signatures. The profile ReadOnly bounds what other settings make git run.
 var inertSettings = [][2]string{{"safe.bareRepository", "explicit"}, {"core.fsmonitor", "false"}, {"log.showSignature", "false"}}
 
-// inert gives the environment of a command that only reads: git has the settings above, takes no lock and fetches nothing.
+// inert gives the environment of a command that only reads: git has the settings above, takes no
+// lock and fetches nothing.
 func inert(env []string) []string {
 	env = set(set(env, "GIT_OPTIONAL_LOCKS", "0"), "GIT_NO_LAZY_FETCH", "1")
 	for i, s := range inertSettings {

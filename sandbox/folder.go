@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// Folder is a path and the folder that it led to when it was opened. That one is held open, so that no other folder
-// gets its device and inode number, by which they are compared: many file systems reuse the number of a folder that was
-// just deleted. If the path did not exist, or the system cannot hold folders, it counts as never replaced. All methods
-// may be called concurrently.
+// Folder is a path and the folder that it led to when it was opened. That one is held open, so that
+// no other folder gets its device and inode number, by which they are compared: many file systems
+// reuse the number of a folder that was just deleted. If the path did not exist, or the system
+// cannot hold folders, it counts as never replaced. All methods may be called concurrently.
 type Folder struct {
 	path string
 	held *os.File // may be nil
@@ -18,11 +18,12 @@ type Folder struct {
 // OpenFolder holds the folder at an absolute path until Close.
 func OpenFolder(path string) *Folder { return &Folder{path, hold(path)} }
 
-// ErrExchanged is the error of entering a folder whose path leads to another one since it was judged.
+// ErrExchanged is the error of entering a folder whose path leads to another one since it was
+// judged.
 var ErrExchanged = errors.New("the folder was replaced by another one since it was judged")
 
-// Enter holds the folder at the Place, for a command to run in, until Close. judged is its Stat when it was judged; nil
-// accepts any folder.
+// Enter holds the folder at the Place, for a command to run in, until Close. judged is its Stat
+// when it was judged; nil accepts any folder.
 func (p Place) Enter(judged fs.FileInfo) (*Folder, error) {
 	held, err := p.Dir()
 	if err != nil {
@@ -42,8 +43,8 @@ func (p Place) Enter(judged fs.FileInfo) (*Folder, error) {
 // Path is the path of the folder when it was opened.
 func (f *Folder) Path() string { return f.path }
 
-// Replaced says that the path leads to something else now. A path that does not exist is not replaced: the folder may
-// have been renamed for a moment.
+// Replaced says that the path leads to something else now. A path that does not exist is not
+// replaced: the folder may have been renamed for a moment.
 func (f *Folder) Replaced() bool {
 	if f.held == nil {
 		return false

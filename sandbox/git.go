@@ -9,22 +9,25 @@ import (
 	"tandem/sandbox/gitdir"
 )
 
-// maxRepositories is how many repositories below the roots are protected from commands before they run.
+// maxRepositories is how many repositories below the roots are protected from commands before they
+// run.
 const maxRepositories = 64
 
 // repository is a folder of git's own data that commands work with.
 type repository struct {
 	at string
-	// linked says that it lies outside of the write roots and serves one of them as its only work tree. common is the repository that
-	// it is a part of, where that is another one: that of a linked work tree.
+	// linked says that it lies outside of the write roots and serves one of them as its only work
+	// tree. common is the repository that it is a part of, where that is another one: that of a
+	// linked work tree.
 	linked bool
 	common string
-	// shown says that commands may only read it: the .git of the root leads there, and it does not say that it belongs to the root.
+	// shown says that commands may only read it: the .git of the root leads there, and it does not
+	// say that it belongs to the root.
 	shown bool
 }
 
-// Found keeps what a look at the write roots has found: the folders of git's own data, the topmost first. Commands that begin later
-// cannot change what git executes in them.
+// Found keeps what a look at the write roots has found: the folders of git's own data, the topmost
+// first. Commands that begin later cannot change what git executes in them.
 func (p *Paths) Found(repositories []string) {
 	p.mu.Lock()
 	p.found = repositories
@@ -47,8 +50,8 @@ func (s *Roots) name(p *Paths) {
 	}
 }
 
-// repositories are those that a command which may write works with: the ones of the roots, those that a look has found, and what lies
-// in the folders modules and worktrees of all of these.
+// repositories are those that a command which may write works with: the ones of the roots, those
+// that a look has found, and what lies in the folders modules and worktrees of all of these.
 func (p *Paths) repositories() (all []repository) {
 	add := func(r repository) {
 		if len(all) < maxRepositories && !slices.ContainsFunc(all, func(o repository) bool { return o.at == r.at }) && isDir(r.at) {
@@ -93,9 +96,10 @@ func repositoriesIn(folder string, depth int, f func(at string)) {
 	}
 }
 
-// linked gives the repository that the .git of a root leads to, which is a file that names it or a symbolic link, if that lies outside
-// of the write roots. Where it does not say itself that it belongs to the root, it is only shown: what stands in the root alone would
-// open any repository of the user to commands.
+// linked gives the repository that the .git of a root leads to, which is a file that names it or a
+// symbolic link, if that lies outside of the write roots. Where it does not say itself that it
+// belongs to the root, it is only shown: what stands in the root alone would open any repository of
+// the user to commands.
 func (p *Paths) linked(root string) (r repository, ok bool) {
 	git := filepath.Join(root, ".git")
 	at := Canonical(git)
@@ -118,7 +122,8 @@ func (p *Paths) linked(root string) (r repository, ok bool) {
 	return r, true
 }
 
-// Linked are the folders outside of the write roots that commands may write, since git keeps the data of a root there.
+// Linked are the folders outside of the write roots that commands may write, since git keeps the
+// data of a root there.
 func (p *Paths) Linked() (all []string) {
 	p.prepare()
 	for _, root := range p.write {
@@ -159,7 +164,8 @@ func (p *Paths) GitSettings() map[string]string {
 	return texts
 }
 
-// namedOf is what the settings of the repository of a root name, that of a folder above it included. own are those of the person.
+// namedOf is what the settings of the repository of a root name, that of a folder above it
+// included. own are those of the person.
 func namedOf(root, home string, own map[string]string) []gitdir.Named {
 	for top := root; ; top = filepath.Dir(top) {
 		git := filepath.Join(top, ".git")
@@ -194,7 +200,8 @@ func (s *Roots) namedIn(root string) []gitdir.Named {
 	return s.named[root]
 }
 
-// executes says that git executes what is at a canonical path, or reads settings from it, because a setting names it.
+// executes says that git executes what is at a canonical path, or reads settings from it, because a
+// setting names it.
 func executes(all []gitdir.Named, canonical string) bool {
 	return slices.ContainsFunc(all, func(n gitdir.Named) bool {
 		if n.Known {

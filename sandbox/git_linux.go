@@ -14,17 +14,20 @@ import (
 	"tandem/sandbox/gitdir"
 )
 
-// commonHere is what commondir says while a command runs: that the repository is in the folder where it is.
+// commonHere is what commondir says while a command runs: that the repository is in the folder
+// where it is.
 const commonHere = ".\n"
 
-// gitGuard holds what must be in each repository while a command may write there. Git reads hooks and settings from files
-// that a repository need not have: from the folder that commondir names, and from hooks. What is not there cannot be a mount
-// point, so a command could make it, and the next git of a person would run what it names. Both are made without changing what
-// the repository is. commondir goes with the last command that needs it; the lock counts them, those of other processes too.
+// gitGuard holds what must be in each repository while a command may write there. Git reads hooks
+// and settings from files that a repository need not have: from the folder that commondir names,
+// and from hooks. What is not there cannot be a mount point, so a command could make it, and the
+// next git of a person would run what it names. Both are made without changing what the repository
+// is. commondir goes with the last command that needs it; the lock counts them, those of other
+// processes too.
 type gitGuard []*os.File
 
-// guardGit makes what is missing in repositories. What cannot be made because the file system does not permit it, a command cannot
-// make either.
+// guardGit makes what is missing in repositories. What cannot be made because the file system does
+// not permit it, a command cannot make either.
 func guardGit(repositories []repository) (gitGuard, error) {
 	var g gitGuard
 	for _, r := range repositories {

@@ -13,7 +13,8 @@ import (
 	"tandem/sandbox/keeper"
 )
 
-// grounds are where a trial of the sandbox takes place: a folder with the names that keeper has for it, and servers of this process.
+// grounds are where a trial of the sandbox takes place: a folder with the names that keeper has for
+// it, and servers of this process.
 type grounds struct {
 	dir     string
 	folder  *Folder // that the command begins in

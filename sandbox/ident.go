@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Ident tells the states of an entry of a folder apart: while it is the same, so is what the entry has, as far as the file system says.
-// Idents are compared with ==.
+// Ident tells the states of an entry of a folder apart: while it is the same, so is what the entry
+// has, as far as the file system says. Idents are compared with ==.
 type Ident struct {
 	device, inode          uint64
 	linked                 bool
@@ -18,8 +18,9 @@ type Ident struct {
 // granule is how long a file system may give changes the same time.
 const granule = 2 * time.Second
 
-// Settled says that a change after now, when the Ident was asked for, shows in the next one. It does not where the latest change was
-// so shortly before that another one might be given the same time.
+// Settled says that a change after now, when the Ident was asked for, shows in the next one. It
+// does not where the latest change was so shortly before that another one might be given the same
+// time.
 func (i Ident) Settled(now time.Time) bool {
 	return now.Sub(time.Unix(0, i.change)) > granule && now.Sub(time.Unix(0, i.modified)) > granule
 }

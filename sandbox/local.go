@@ -30,15 +30,17 @@ const (
 	haste = 500 * time.Millisecond
 )
 
-// Local runs commands, each in a session and a process group of its own, without input, and ending with this process. What
-// confines them is what it finds that this system can do.
+// Local runs commands, each in a session and a process group of its own, without input, and ending
+// with this process. What confines them is what it finds that this system can do.
 type Local struct {
-	// Environ is what the environment of commands is taken out of; nil is the environment of this process.
+	// Environ is what the environment of commands is taken out of; nil is the environment of this
+	// process.
 	Environ []string
 	// Pass is what Environment lets through beyond the usual.
 	Pass []string
-	// Cache is a folder in which confined commands keep what they can make or download again, each workspace in a folder of its
-	// own. One that was not used for 30 days is removed. Without it they have one among their temporary files.
+	// Cache is a folder in which confined commands keep what they can make or download again, each
+	// workspace in a folder of its own. One that was not used for 30 days is removed. Without it
+	// they have one among their temporary files.
 	Cache string
 
 	judged  sync.Once
@@ -56,7 +58,8 @@ type Local struct {
 
 var _ Runner = (*Local)(nil)
 
-// Level tries the sandbox out, once. It is LevelNone from then on that a command could not be confined and a new trial has failed too.
+// Level tries the sandbox out, once. It is LevelNone from then on that a command could not be
+// confined and a new trial has failed too.
 func (l *Local) Level() Level {
 	l.probing.Lock()
 	defer l.probing.Unlock()
@@ -80,8 +83,9 @@ func unsettled(err error) Level {
 	return Level{Reason: "the sandbox could not be tried out, which is done again at the next command: " + err.Error()}
 }
 
-// doubt tries the sandbox out again after it has failed at a command. Where the trial succeeds, it was about that command alone. A lower
-// level is no way out: nobody was told that commands run at it.
+// doubt tries the sandbox out again after it has failed at a command. Where the trial succeeds, it
+// was about that command alone. A lower level is no way out: nobody was told that commands run at
+// it.
 func (l *Local) doubt(level string, failure error) {
 	l.probing.Lock()
 	defer l.probing.Unlock()
@@ -94,10 +98,12 @@ func (l *Local) doubt(level string, failure error) {
 	}
 }
 
-// Close ends the processes that wait for the next command. It may be called at any time, and Local used again.
+// Close ends the processes that wait for the next command. It may be called at any time, and Local
+// used again.
 func (l *Local) Close() { l.system.close() }
 
-// Start starts c. A context that has run out of time makes a timed-out Outcome, any other end of it a cancelled one.
+// Start starts c. A context that has run out of time makes a timed-out Outcome, any other end of it
+// a cancelled one.
 func (l *Local) Start(ctx context.Context, c Command) (Process, error) {
 	switch {
 	case len(c.Argv) == 0:
@@ -197,7 +203,8 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 	return p, nil
 }
 
-// launch is what a system starts. streams are the three of the command, which the system only borrows.
+// launch is what a system starts. streams are the three of the command, which the system only
+// borrows.
 type launch struct {
 	argv, env         []string
 	dir               *Folder
@@ -211,9 +218,11 @@ type launch struct {
 	cache   string // may be written too, "" for none
 }
 
-// child is a program that was started, and what it starts. After wait has returned, the other methods do nothing.
+// child is a program that was started, and what it starts. After wait has returned, the other
+// methods do nothing.
 type child interface {
-	// wait returns when the program has ended and what it has left behind was killed, as far as the system allows that.
+	// wait returns when the program has ended and what it has left behind was killed, as far as the
+	// system allows that.
 	wait() end
 	// terminate asks the process group to end.
 	terminate()

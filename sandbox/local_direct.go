@@ -11,11 +11,12 @@ import (
 	"sync"
 )
 
-// system starts commands as children of this process. What leaves their process group is out of its reach, and nothing is
-// known of what they leave in the background.
+// system starts commands as children of this process. What leaves their process group is out of its
+// reach, and nothing is known of what they leave in the background.
 type system struct{ confiner }
 
-// start enters the folder by its path, after it has compared it. It may be exchanged between the two.
+// start enters the folder by its path, after it has compared it. It may be exchanged between the
+// two.
 func (s *system) start(_ context.Context, l launch) (child, error) {
 	if l.dir.Replaced() {
 		return nil, ErrExchanged

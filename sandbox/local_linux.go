@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// maxIdle is how many keepers of one kind wait for the next command, and maxAll how many in all.
+	// maxIdle is how many keepers of one kind wait for the next command, and maxAll how many in
+	// all.
 	maxIdle = 2
 	maxAll  = 6
 	// rest is how long they do. One that confines has the commands' /tmp, which ends with it.
@@ -44,7 +45,8 @@ type system struct {
 	folder string // for temporary files, where there are no mounts
 }
 
-// spare is the kind of a keeper in namespaces that was started ahead and has run nothing: it will do for any command there.
+// spare is the kind of a keeper in namespaces that was started ahead and has run nothing: it will
+// do for any command there.
 const spare = "spare"
 
 // idle is a keeper that has nothing to do. It is used again for commands of the same kind.
@@ -54,8 +56,8 @@ type idle struct {
 	until time.Time
 }
 
-// start starts a command. Where the keeper that was idle has ended or does not answer, or where its mounts cannot be brought to
-// what is allowed now, a new one is asked.
+// start starts a command. Where the keeper that was idle has ended or does not answer, or where its
+// mounts cannot be brought to what is allowed now, a new one is asked.
 func (s *system) start(ctx context.Context, l launch) (child, error) {
 	switch {
 	case l.dir.held == nil:
@@ -125,13 +127,15 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 			k.Close()
 			return nil, err
 		}
-		// Where there is another error, the command has ended its keeper already: waiting will show it.
+		// Where there is another error, the command has ended its keeper already: waiting will show
+		// it.
 		begun = true
 		return &guarded{system: s, keeper: k, kind: kind, full: l.level == LevelFull, pid: pid, leave: l.leave, guard: guard, ended: make(chan struct{})}, nil
 	}
 }
 
-// bounds are what a command is confined to. Keepers are of one kind for the same profile and the same folders, that of caches included.
+// bounds are what a command is confined to. Keepers are of one kind for the same profile and the
+// same folders, that of caches included.
 func (s *system) bounds(l launch) (kind string, b *keeper.Bounds) {
 	b = &keeper.Bounds{
 		Policy: policy(l.profile, l.in, l.dir.path, l.level == LevelFull, s.temp(l.level), l.cache),
@@ -156,8 +160,8 @@ func (s *system) bounds(l launch) (kind string, b *keeper.Bounds) {
 	return kind, b
 }
 
-// switched are the rules of a policy that let the workspace be written: all but those of devices and of the cache. There are none where
-// everything may be written.
+// switched are the rules of a policy that let the workspace be written: all but those of devices
+// and of the cache. There are none where everything may be written.
 func switched(p confine.Policy, cache string) (paths []string) {
 	for _, r := range p.Rules {
 		switch {
@@ -171,8 +175,8 @@ func switched(p confine.Policy, cache string) (paths []string) {
 	return paths
 }
 
-// temp is the folder that the commands of a level have for temporary files: a /tmp of their own, or where there are no mounts, a
-// folder that is made once.
+// temp is the folder that the commands of a level have for temporary files: a /tmp of their own, or
+// where there are no mounts, a folder that is made once.
 func (s *system) temp(level string) string {
 	if level == LevelFull {
 		return "/tmp"
@@ -240,7 +244,8 @@ func (s *system) give(k *keeper.Keeper, kind string) {
 	s.put(k, kind)
 }
 
-// put is give, with the lock. Where there are too many, the one ends that has been idle for the longest time.
+// put is give, with the lock. Where there are too many, the one ends that has been idle for the
+// longest time.
 func (s *system) put(k *keeper.Keeper, kind string) {
 	last := rest
 	if kind != "" {
@@ -409,6 +414,6 @@ func (g *guarded) abandon() {
 	})
 }
 
-// Conceal keeps other processes of the same person, such as the commands that are run, from reading this one's memory and
-// environment, where keys are. It also means that no core is dumped.
+// Conceal keeps other processes of the same person, such as the commands that are run, from reading
+// this one's memory and environment, where keys are. It also means that no core is dumped.
 func Conceal() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) } // cannot fail with these arguments

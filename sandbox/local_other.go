@@ -22,5 +22,6 @@ func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 // code is the exit code of a command that has ended.
 func code(cmd *exec.Cmd) int { return cmd.ProcessState.ExitCode() }
 
-// Conceal does nothing here: other processes of the same person may read this one's memory if the system lets them.
+// Conceal does nothing here: other processes of the same person may read this one's memory if the
+// system lets them.
 func Conceal() {}

@@ -2,8 +2,8 @@ package sandbox
 
 import "slices"
 
-// EntryClass is the class that an entry of a folder has by its own name, or by that of the folder and its own. What lies above does not
-// count, nor does what holds in the home folder alone.
+// EntryClass is the class that an entry of a folder has by its own name, or by that of the folder
+// and its own. What lies above does not count, nor does what holds in the home folder alone.
 func EntryClass(folder, name string) Class { return classOf([]string{folder, name}, nowhere, 1) }
 
 // WriteRoots are the canonical roots that may be written, without those that lie in another one.

@@ -13,18 +13,21 @@ import (
 	"tandem/filetime/text"
 )
 
-// A name is a path as a model wrote it. It is literal: whatever signs it has, the file of that very name is meant. A further
-// spelling counts only where nothing has the literal name, so that no file hides another one.
+// A name is a path as a model wrote it. It is literal: whatever signs it has, the file of that very
+// name is meant. A further spelling counts only where nothing has the literal name, so that no file
+// hides another one.
 //
 //   - ~/x and file:///x are spellings of an absolute path.
 //   - @x, x:12 and file:x are abbreviations of x, for calls that read, and only where x is there.
 //
-// A call that makes something takes none of them: a file that is not there yet has no spelling but its path.
+// A call that makes something takes none of them: a file that is not there yet has no spelling but
+// its path.
 
 // resolver makes a path absolute and clean.
 type resolver func(path string) (abs string, err error)
 
-// Resolve makes a literal path absolute and clean without looking at any file. An error is a *PathError.
+// Resolve makes a literal path absolute and clean without looking at any file. An error is a
+// *PathError.
 func (p *Paths) Resolve(path string) (abs string, err error) {
 	switch {
 	case path == "":
@@ -56,7 +59,8 @@ func (p *Paths) ReadableName(name string) (Place, error) { return p.readable(nam
 // WritableName is Writable for a name in a call that changes or makes what it names.
 func (p *Paths) WritableName(name string) (Place, error) { return p.writable(name, p.target) }
 
-// FolderName is Readable for the name of the folder that a command begins in, which may change what is there.
+// FolderName is Readable for the name of the folder that a command begins in, which may change what
+// is there.
 func (p *Paths) FolderName(name string) (Place, error) { return p.readable(name, p.target) }
 
 // Literal reports whether a file, a folder or an unsaved document has the very name.
@@ -73,7 +77,8 @@ func (p *Paths) Expand(path string) string {
 	return path
 }
 
-// Meant is the path that a name means in a call that reads. No link is followed. An error is a *PathError.
+// Meant is the path that a name means in a call that reads. No link is followed. An error is a
+// *PathError.
 func (p *Paths) Meant(name string) (string, error) {
 	literal, err := p.Resolve(name)
 	if err == nil && p.there(literal) {
@@ -123,7 +128,8 @@ func (p *Paths) target(name string) (string, error) {
 	return abs, wrong
 }
 
-// Abbreviated is the path of the file or folder in the roots that a name abbreviates, "" where none is there.
+// Abbreviated is the path of the file or folder in the roots that a name abbreviates, "" where none
+// is there.
 func (p *Paths) Abbreviated(name string) string {
 	p.prepare()
 	for _, full := range abbreviations(name) {
@@ -153,7 +159,8 @@ func abbreviations(name string) (out []string) {
 	return out
 }
 
-// spelling is the absolute path that a name with ~ or a URI spells; spelled is false for any other name.
+// spelling is the absolute path that a name with ~ or a URI spells; spelled is false for any other
+// name.
 func (p *Paths) spelling(name string) (abs string, spelled bool, err error) {
 	scheme, rest, uri := strings.Cut(name, ":")
 	switch {
@@ -201,7 +208,8 @@ func (p *Paths) there(abs string) bool {
 	return p.Unsaved != nil && slices.Contains(p.Unsaved(), Canonical(abs))
 }
 
-// inside says that an absolute path leads into a root: of what lies elsewhere not even its existence is told.
+// inside says that an absolute path leads into a root: of what lies elsewhere not even its
+// existence is told.
 func (p *Paths) inside(abs string) bool {
 	canonical, err := realpath(abs)
 	return err == nil && (p.Unrestricted || rootOf(p.read, canonical) != "" || rootOf(p.write, canonical) != "")
@@ -210,11 +218,13 @@ func (p *Paths) inside(abs string) bool {
 // visible is what can be seen of a name.
 func visible(name string) string { return strings.TrimSpace(text.Skeleton(name)) }
 
-// alike is the path of the one file or folder whose names look like those of a path that is not there: they are the same but for signs of
-// no width, blanks at their ends, other kinds of blanks and hyphens, letters of another script, and how letters with accents are put
-// together (Unicode NFC, NFD). It is "" where there is none, or more than one.
+// alike is the path of the one file or folder whose names look like those of a path that is not
+// there: they are the same but for signs of no width, blanks at their ends, other kinds of blanks
+// and hyphens, letters of another script, and how letters with accents are put together (Unicode
+// NFC, NFD). It is "" where there is none, or more than one.
 //
-// If the path ends in names that nothing has, it is the path of the last folder before them, if that one is found by its looks.
+// If the path ends in names that nothing has, it is the path of the last folder before them, if
+// that one is found by its looks.
 func (p *Paths) alike(abs string) string {
 	if !p.inside(abs) {
 		return ""

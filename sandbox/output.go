@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Kept is what is kept of an output: its head, and a ring with its tail. NewKept makes one. It may not be called concurrently.
+// Kept is what is kept of an output: its head, and a ring with its tail. NewKept makes one. It may
+// not be called concurrently.
 type Kept struct {
 	half  int
 	head  []byte
@@ -44,8 +45,9 @@ func (k *Kept) Write(p []byte) {
 	}
 }
 
-// grown makes room in a buffer for n bytes more. A small one grows by doubling. A larger one gets all that it may need at once: most of
-// what a flood would cost is the buffers that it has outgrown.
+// grown makes room in a buffer for n bytes more. A small one grows by doubling. A larger one gets
+// all that it may need at once: most of what a flood would cost is the buffers that it has
+// outgrown.
 func (k *Kept) grown(b []byte, n int) []byte {
 	const small = 64 << 10
 	if need := len(b) + n; need > cap(b) && need > small {

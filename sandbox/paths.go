@@ -19,9 +19,9 @@ const (
 	maxLink = 40
 )
 
-// Paths resolves the paths in the arguments of tools and confines them to roots. The fields are set before the first
-// call and then constant; all methods may be called concurrently. Roots are resolved once, at first use: what a root is
-// later replaced by is never entered.
+// Paths resolves the paths in the arguments of tools and confines them to roots. The fields are set
+// before the first call and then constant; all methods may be called concurrently. Roots are
+// resolved once, at first use: what a root is later replaced by is never entered.
 type Paths struct {
 	// Cwd is the absolute directory that relative paths start from.
 	Cwd string
@@ -33,13 +33,14 @@ type Paths struct {
 	Home string
 	// Folders are the session's; no path may be used while one of them is replaced, see Intact.
 	Folders []*Folder
-	// InPlace says, for a canonical path, that a change goes to an editor, which saves in place: a file with several
-	// names (hard links) is Linked then. nil is never.
+	// InPlace says, for a canonical path, that a change goes to an editor, which saves in place: a
+	// file with several names (hard links) is Linked then. nil is never.
 	InPlace func(path string) bool
-	// Unsaved gives the canonical paths of the documents with unsaved text, which may not be on disk. nil is none.
+	// Unsaved gives the canonical paths of the documents with unsaved text, which may not be on
+	// disk. nil is none.
 	Unsaved func() []string
-	// Roots holds the roots open until Close, also those of other Paths, below which no path is judged here. nil is a
-	// new one.
+	// Roots holds the roots open until Close, also those of other Paths, below which no path is
+	// judged here. nil is a new one.
 	Roots *Roots
 
 	once        sync.Once
@@ -65,8 +66,8 @@ func (p *Paths) Close() {
 	}
 }
 
-// PathError says why a path may not be used. Code is the code of the wire, Reason one word in lower case, Message a
-// sentence for the model.
+// PathError says why a path may not be used. Code is the code of the wire, Reason one word in lower
+// case, Message a sentence for the model.
 type PathError struct {
 	Code, Reason, Path, Message string
 }
@@ -77,8 +78,8 @@ func refuse(code, reason, path, format string, args ...any) error {
 	return &PathError{code, reason, path, fmt.Sprintf(format, args...)}
 }
 
-// Readable resolves path, follows its symbolic links, and gives its Place if that is below a root and not Internal. The path
-// need not exist. An error is a *PathError.
+// Readable resolves path, follows its symbolic links, and gives its Place if that is below a root
+// and not Internal. The path need not exist. An error is a *PathError.
 func (p *Paths) Readable(path string) (Place, error) { return p.readable(path, p.Resolve) }
 
 func (p *Paths) readable(arg string, resolve resolver) (Place, error) {
@@ -102,7 +103,8 @@ func (p *Paths) readable(arg string, resolve resolver) (Place, error) {
 	return place, nil
 }
 
-// ClassOf is the class of a canonical path by its names, wherever it lies: that of its Place where it has one.
+// ClassOf is the class of a canonical path by its names, wherever it lies: that of its Place where
+// it has one.
 func (p *Paths) ClassOf(canonical string) Class {
 	p.prepare()
 	names := 0
@@ -114,7 +116,8 @@ func (p *Paths) ClassOf(canonical string) Class {
 	return p.Roots.classOfPath(canonical, names)
 }
 
-// HoldsKeys says that path is a file or a folder that is there and holds keys or passwords, by its name, in a root or not.
+// HoldsKeys says that path is a file or a folder that is there and holds keys or passwords, by its
+// name, in a root or not.
 func (p *Paths) HoldsKeys(path string) bool {
 	abs, err := p.Resolve(path)
 	if err != nil {
@@ -124,7 +127,8 @@ func (p *Paths) HoldsKeys(path string) bool {
 	return p.ClassOf(real).Is(Secret) && there(real)
 }
 
-// Writable is Readable for a path that will be written. It also refuses .git, and the configuration under another name.
+// Writable is Readable for a path that will be written. It also refuses .git, and the configuration
+// under another name.
 func (p *Paths) Writable(path string) (Place, error) { return p.writable(path, p.Resolve) }
 
 func (p *Paths) writable(arg string, resolve resolver) (Place, error) {
@@ -156,7 +160,8 @@ func (p *Paths) writable(arg string, resolve resolver) (Place, error) {
 	return place, nil
 }
 
-// EntryName is WritableName for what stands at a path itself: a symbolic link in the last name is not followed.
+// EntryName is WritableName for what stands at a path itself: a symbolic link in the last name is
+// not followed.
 func (p *Paths) EntryName(arg string) (Place, error) {
 	p.prepare()
 	abs, err := p.target(arg)
@@ -191,7 +196,8 @@ func internal(arg, abs, canonical string) error {
 		shorten(arg), via(abs, canonical))
 }
 
-// Intact fails if another folder has the path of one of the Folders. The error is a *PathError with that path.
+// Intact fails if another folder has the path of one of the Folders. The error is a *PathError with
+// that path.
 func (p *Paths) Intact() error {
 	for _, f := range p.Folders {
 		if f.Replaced() {
@@ -284,9 +290,9 @@ func (p *Paths) canonical(arg string, resolve resolver) (abs, canonical string, 
 	return "", "", err
 }
 
-// realpath follows every symbolic link of the clean absolute path, as the kernel would, and keeps the rest of the path
-// from the first name on that does not exist. A dangling link is followed too, since a file that is created through it
-// would be there.
+// realpath follows every symbolic link of the clean absolute path, as the kernel would, and keeps
+// the rest of the path from the first name on that does not exist. A dangling link is followed too,
+// since a file that is created through it would be there.
 func realpath(path string) (string, error) {
 	if unlinked(path) { // one system call instead of one for each name
 		return path, nil

@@ -13,14 +13,15 @@ import (
 // ErrNotRegular is the error of opening what is neither a regular file nor a folder.
 var ErrNotRegular = errors.New("not a regular file")
 
-// Place is a path that was judged, and the only way to open it: a root, which is held open, and the path below it. It
-// is not a file: a save by rename puts another file at the same Place.
+// Place is a path that was judged, and the only way to open it: a root, which is held open, and the
+// path below it. It is not a file: a save by rename puts another file at the same Place.
 //
-// Each call resolves the path again from the root and follows no symbolic link (openat2 with RESOLVE_BENEATH). So
-// nothing outside of the root is reached, whatever was replaced since the path was judged: such a call fails with
-// syscall.ELOOP or ENOTDIR. The path need not exist: such a call fails with fs.ErrNotExist. Errors are *fs.PathError,
-// or *PathError if the opened file is of a stricter class than the Place. Outside Linux a link that is made afterwards
-// is followed as long as it stays below the root.
+// Each call resolves the path again from the root and follows no symbolic link (openat2 with
+// RESOLVE_BENEATH). So nothing outside of the root is reached, whatever was replaced since the path
+// was judged: such a call fails with syscall.ELOOP or ENOTDIR. The path need not exist: such a call
+// fails with fs.ErrNotExist. Errors are *fs.PathError, or *PathError if the opened file is of a
+// stricter class than the Place. Outside Linux a link that is made afterwards is followed as long
+// as it stays below the root.
 //
 // With the zero value every call fails. Places are values; all methods may be called concurrently.
 type Place struct {
@@ -50,8 +51,8 @@ func (p Place) Root() string {
 // Rel is the path below the root, with forward slashes; "." is the root.
 func (p Place) Rel() string { return p.rel }
 
-// Class is the class of the path. A file with further names (hard links) is judged again when it is opened. The zero
-// Place is of the strictest class.
+// Class is the class of the path. A file with further names (hard links) is judged again when it is
+// opened. The zero Place is of the strictest class.
 func (p Place) Class() Class {
 	if p.root == nil {
 		return Internal
@@ -59,8 +60,8 @@ func (p Place) Class() Class {
 	return p.class
 }
 
-// Join is a Place below p, which need not exist, nor be UTF-8. It is the zero Place if rel is not relative or leads
-// above p.
+// Join is a Place below p, which need not exist, nor be UTF-8. It is the zero Place if rel is not
+// relative or leads above p.
 func (p Place) Join(rel string) Place {
 	if p.root == nil || !filepath.IsLocal(filepath.FromSlash(path.Clean(rel))) {
 		return Place{}
@@ -76,7 +77,8 @@ func (p Place) Top() Place {
 	return p.root.place(".")
 }
 
-// Parent is the folder of the Place, and its name there. The parent of a root is the root, with the name ".".
+// Parent is the folder of the Place, and its name there. The parent of a root is the root, with the
+// name ".".
 func (p Place) Parent() (folder Place, name string) {
 	if p.root == nil || p.rel == "." {
 		return p, "."
@@ -90,8 +92,8 @@ func (p Place) Holds(q Place) bool {
 	return p.root != nil && p.root == q.root && (p.rel == "." || below && (rest == "" || rest[0] == '/'))
 }
 
-// Open opens a regular file for reading. It never blocks. The error for a folder is syscall.EISDIR, for anything else
-// ErrNotRegular.
+// Open opens a regular file for reading. It never blocks. The error for a folder is syscall.EISDIR,
+// for anything else ErrNotRegular.
 func (p Place) Open() (*os.File, fs.FileInfo, error) {
 	if p.root == nil {
 		return nil, nil, p.failed("open", fs.ErrInvalid)
@@ -132,7 +134,8 @@ func (p Place) Stat() (fs.FileInfo, error) {
 // Same says that what Stat gave of two places is one entry, which has both names.
 func Same(a, b fs.FileInfo) bool { return os.SameFile(a, b) }
 
-// Dir opens a folder for system calls that take names in it, such as openat. It need not be permitted to list it.
+// Dir opens a folder for system calls that take names in it, such as openat. It need not be
+// permitted to list it.
 func (p Place) Dir() (*os.File, error) {
 	if p.root == nil {
 		return nil, p.failed("open", fs.ErrInvalid)
@@ -148,7 +151,8 @@ func (p Place) failed(op string, err error) error {
 	return &fs.PathError{Op: op, Path: p.Path(), Err: err}
 }
 
-// judge refuses an opened file that under another name is of a class that may not be read, or not without a question.
+// judge refuses an opened file that under another name is of a class that may not be read, or not
+// without a question.
 func (p Place) judge(info fs.FileInfo) error {
 	found := p.root.set.classOfFile(p, info, true)
 	if p.class.Is(found) {
@@ -158,8 +162,8 @@ func (p Place) judge(info fs.FileInfo) error {
 		shorten(p.Path()), map[Class]string{Secret: "keys or passwords", Internal: "Tandem's own configuration or state"}[found])
 }
 
-// identified is the class of an existing file or folder by its device and inode number, and whether it is a file with
-// further names. It is for writing.
+// identified is the class of an existing file or folder by its device and inode number, and whether
+// it is a file with further names. It is for writing.
 func (p Place) identified() (class Class, further bool) {
 	info, err := p.Stat()
 	if err != nil {

@@ -25,7 +25,8 @@ func (r rules) set(access confine.Access, paths ...string) {
 	}
 }
 
-// put is set for paths that were canonical when they were judged: a link that stands there now is not followed.
+// put is set for paths that were canonical when they were judged: a link that stands there now is
+// not followed.
 func (r rules) put(access confine.Access, paths ...string) {
 	for _, path := range paths {
 		if there(path) {
@@ -45,9 +46,10 @@ func (r rules) sorted() (out []confine.Rule) {
 // limits bound each process of a confined command. Processes are counted within its user namespace.
 var limits = confine.Limits{Processes: 4096}
 
-// policy is what a command of a profile may reach; see Surroundings for whose files. It is made of what is there now, so it is made
-// anew for each command. dir is the folder that it begins in. namespaces says that there are mounts to make it of; temp is the folder
-// for temporary files where there are none, and cache the one for caches, "" for none.
+// policy is what a command of a profile may reach; see Surroundings for whose files. It is made of
+// what is there now, so it is made anew for each command. dir is the folder that it begins in.
+// namespaces says that there are mounts to make it of; temp is the folder for temporary files where
+// there are none, and cache the one for caches, "" for none.
 func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp, cache string) confine.Policy {
 	p, r := in.Paths, rules{}
 	r.set(confine.Read, "/")
@@ -133,8 +135,8 @@ func (r rules) see(folders []string) {
 	}
 }
 
-// tools gives folders with programs to be read. A program in the home folder of another user comes with what is installed beside its
-// folder, and without keys.
+// tools gives folders with programs to be read. A program in the home folder of another user comes
+// with what is installed beside its folder, and without keys.
 func (r rules) tools(roots *Roots, others, folders []string) {
 	for _, folder := range folders {
 		at := Canonical(folder)
@@ -153,8 +155,8 @@ func (r rules) tools(roots *Roots, others, folders []string) {
 	}
 }
 
-// machine hides what only some users of the system may read, and gives the home folders of others. The person's own can be read
-// wherever it lies.
+// machine hides what only some users of the system may read, and gives the home folders of others.
+// The person's own can be read wherever it lies.
 func (r rules) machine(roots *Roots) (others []string) {
 	roots.look()
 	roots.mu.Lock()
@@ -205,8 +207,9 @@ func (r rules) hide(roots *Roots, home string) {
 	}
 }
 
-// protect gives what stands in a root its access by its class. Below what a command may not change it makes no difference what runs
-// later. What a command makes anew, and what lies deeper, is not known here.
+// protect gives what stands in a root its access by its class. Below what a command may not change
+// it makes no difference what runs later. What a command makes anew, and what lies deeper, is not
+// known here.
 func (r rules) protect(p *Paths, root string, writes bool) {
 	r.each(p.Roots, root, func(path string, class Class) {
 		switch {
@@ -239,8 +242,9 @@ func (r rules) protect(p *Paths, root string, writes bool) {
 	}
 }
 
-// repository gives a folder of git's own data its access. It is a mount point of its own, which cannot be renamed, so nobody can put
-// another one in its place; and so is that without which git takes another folder.
+// repository gives a folder of git's own data its access. It is a mount point of its own, which
+// cannot be renamed, so nobody can put another one in its place; and so is that without which git
+// takes another folder.
 func (r rules) repository(p *Paths, git repository) {
 	if git.shown {
 		return
@@ -279,7 +283,8 @@ func (r rules) behind(p *Paths, path string) {
 	}
 }
 
-// each calls f with what stands in a folder and is of a class, also where the class is that of several names.
+// each calls f with what stands in a folder and is of a class, also where the class is that of
+// several names.
 func (r rules) each(roots *Roots, dir string, f func(path string, class Class)) {
 	entries, _ := os.ReadDir(dir)
 	depth, seen := len(namesOf(dir)), folders{}

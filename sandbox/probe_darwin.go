@@ -13,7 +13,8 @@ import (
 // seatbelt is the program that runs another one below a profile.
 const seatbelt = "/usr/bin/sandbox-exec"
 
-// probe tries the seatbelt out. What it gives is less than LevelFull, and about what LevelPart promises.
+// probe tries the seatbelt out. What it gives is less than LevelFull, and about what LevelPart
+// promises.
 func (l *Local) probe() (level Level, settled bool) {
 	if err := l.try(); Exhausted(err) {
 		return unsettled(err), false
@@ -24,7 +25,8 @@ func (l *Local) probe() (level Level, settled bool) {
 		caveat, true}, true
 }
 
-// trial is what a confined command tries that it must not be able to do. It prints what it could do. The rest is seen from outside.
+// trial is what a confined command tries that it must not be able to do. It prints what it could
+// do. The rest is seen from outside.
 const trial = `echo x >written || echo "it cannot write where it may"
 echo x >../outside/written
 ln -s x ../outside/link

@@ -13,7 +13,8 @@ import (
 	"tandem/sandbox/keeper"
 )
 
-// probe tries the levels out, the highest first: what a confined command of this program can do says which one is in force.
+// probe tries the levels out, the highest first: what a confined command of this program can do
+// says which one is in force.
 func (l *Local) probe() (level Level, settled bool) {
 	full := try(LevelFull)
 	if full == nil {

@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// Entry is a folder of a PATH. Why says what keeps programs from being looked for in it, "" for nothing.
+// Entry is a folder of a PATH. Why says what keeps programs from being looked for in it, "" for
+// nothing.
 type Entry struct{ Dir, Why string }
 
-// SearchPath judges the folders of a PATH. One that is relative is another one in every folder, in one that others may write
-// anybody can put a program, and so can a repository in one below a root.
+// SearchPath judges the folders of a PATH. One that is relative is another one in every folder, in
+// one that others may write anybody can put a program, and so can a repository in one below a root.
 func SearchPath(path string, roots []string) (entries []Entry) {
 	for _, dir := range filepath.SplitList(path) {
 		switch e := (Entry{Dir: filepath.Clean(dir)}); {
@@ -32,8 +33,8 @@ func SearchPath(path string, roots []string) (entries []Entry) {
 	return entries
 }
 
-// writable says why others can put files into a folder, "" where they cannot. What is not there yet is judged by the
-// folder that it would come to be in.
+// writable says why others can put files into a folder, "" where they cannot. What is not there yet
+// is judged by the folder that it would come to be in.
 func writable(dir string) string {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -56,8 +57,8 @@ func writable(dir string) string {
 	}
 }
 
-// folders are those of PATH that were judged fit, without those below a root. A root that is the whole file system
-// leaves them all.
+// folders are those of PATH that were judged fit, without those below a root. A root that is the
+// whole file system leaves them all.
 func (l *Local) folders(roots []string) (dirs []string) {
 	l.judged.Do(func() {
 		for _, e := range SearchPath(lookup(l.environ(), "PATH"), nil) {
@@ -85,8 +86,9 @@ func (l *Local) folders(roots []string) (dirs []string) {
 	return dirs
 }
 
-// Find looks for a program in the folders that a person has named, then in those of PATH that were judged fit, without
-// those below the roots. A program that is a link into a root does not count. An absolute path is its own answer.
+// Find looks for a program in the folders that a person has named, then in those of PATH that were
+// judged fit, without those below the roots. A program that is a link into a root does not count.
+// An absolute path is its own answer.
 func (l *Local) Find(name string, in Surroundings) (string, error) {
 	if filepath.IsAbs(name) {
 		return name, nil
@@ -153,8 +155,8 @@ func (l *Local) environ() []string {
 	return os.Environ()
 }
 
-// environment is what a command gets: what Environment hands on, without a PATH that leads into a root and without
-// temporary files in one.
+// environment is what a command gets: what Environment hands on, without a PATH that leads into a
+// root and without temporary files in one.
 func (l *Local) environment(in Surroundings) []string {
 	env := Environment(l.environ(), slices.Concat(l.Pass, in.Pass))
 	if !l.named(in, "PATH") {

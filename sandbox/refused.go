@@ -9,7 +9,8 @@ import (
 	"tandem/sandbox/confine"
 )
 
-// Refusal is why a confined command may not change, or not see, what is at a path. The zero value is that its policy does not refuse it.
+// Refusal is why a confined command may not change, or not see, what is at a path. The zero value
+// is that its policy does not refuse it.
 type Refusal uint8
 
 // The refusals.
@@ -24,7 +25,8 @@ const (
 	Still
 )
 
-// Refuses looks a path up in the policy of commands of a profile that begin in the folder dir, at a level.
+// Refuses looks a path up in the policy of commands of a profile that begin in the folder dir, at a
+// level.
 func (p *Paths) Refuses(profile Profile, level, dir, path string) Refusal {
 	full := level == LevelFull
 	if !full && level != LevelPart {

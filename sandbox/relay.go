@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// MaxPorts is how many ports of a command the host reaches at most, and maxRelayed how many connections to each at once.
+// MaxPorts is how many ports of a command the host reaches at most, and maxRelayed how many
+// connections to each at once.
 const (
 	MaxPorts   = 8
 	maxRelayed = 64
@@ -28,7 +29,8 @@ type relay struct {
 	conns map[net.Conn]bool
 }
 
-// listenFor opens a listener for each port: at the same port of 127.0.0.1, or a free one where that is taken.
+// listenFor opens a listener for each port: at the same port of 127.0.0.1, or a free one where that
+// is taken.
 func listenFor(ports []int) (relays []*relay, err error) {
 	defer func() {
 		if err != nil {
@@ -74,7 +76,8 @@ func (r *relay) serve(dial func(port int) (net.Conn, error)) {
 	}
 }
 
-// forward copies both ways until both ends have said all. A connection that the command does not take is reset.
+// forward copies both ways until both ends have said all. A connection that the command does not
+// take is reset.
 func (r *relay) forward(outer net.Conn, dial func(port int) (net.Conn, error)) {
 	defer r.drop(outer)
 	if !r.hold(outer) {

@@ -13,14 +13,14 @@ import (
 	"tandem/sandbox/gitdir"
 )
 
-// Roots are the folders that Places lie below. Each is held open while it is a root of Paths, until their Close, and
-// otherwise only during a call. The fields are set before the first call and then constant; all methods may be called
-// concurrently.
+// Roots are the folders that Places lie below. Each is held open while it is a root of Paths, until
+// their Close, and otherwise only during a call. The fields are set before the first call and then
+// constant; all methods may be called concurrently.
 type Roots struct {
 	// Home is the absolute home folder, "" for none: some names hold keys only there.
 	Home string
-	// Own are absolute paths of the class Internal, which need not exist. Symbolic links in them are followed: the
-	// target of a link of the configuration is Internal too.
+	// Own are absolute paths of the class Internal, which need not exist. Symbolic links in them
+	// are followed: the target of a link of the configuration is Internal too.
 	Own []string
 
 	mu       sync.Mutex
@@ -45,8 +45,8 @@ type root struct {
 	gone   bool        // another folder has its path: it is never opened again
 }
 
-// add makes a canonical path a root. If another folder has the path of an existing root by now, it becomes a new root;
-// Places below the old one stay there.
+// add makes a canonical path a root. If another folder has the path of an existing root by now, it
+// becomes a new root; Places below the old one stay there.
 func (s *Roots) add(canonical string) *root {
 	if info, err := os.Stat(canonical); err == nil && !info.IsDir() {
 		canonical = filepath.Dir(canonical) // the root of a single file is its folder: Paths judges the rest
@@ -91,8 +91,9 @@ func (s *Roots) Add(path string) {
 	}
 }
 
-// Wide says that a folder must not become a root without a question: "/", the home folder, those above it, those that
-// contain the configuration or the state, folders that the system consists of, and homes of others. Symbolic links are resolved.
+// Wide says that a folder must not become a root without a question: "/", the home folder, those
+// above it, those that contain the configuration or the state, folders that the system consists of,
+// and homes of others. Symbolic links are resolved.
 func (s *Roots) Wide(folder string) bool {
 	folder = Canonical(folder)
 	holds := func(path string) bool {
@@ -102,8 +103,9 @@ func (s *Roots) Wide(folder string) bool {
 		slices.ContainsFunc(s.Own, func(own string) bool { return within(folder, filepath.Clean(own)) })
 }
 
-// systems says that a canonical folder is one that a system consists of, or the home of some user. Behind the names that end in
-// /** nobody has projects; of the others that end in /* this is said of what is directly in them.
+// systems says that a canonical folder is one that a system consists of, or the home of some user.
+// Behind the names that end in /** nobody has projects; of the others that end in /* this is said
+// of what is directly in them.
 func systems(folder string) bool {
 	return slices.ContainsFunc(strings.Fields(`/etc/** /boot/** /proc/** /sys/** /bin/** /sbin/** /lib/** /lib32/** /lib64/** /usr/bin/**
 		/usr/sbin/** /usr/lib/** /usr/lib64/** /usr/libexec/** /usr/share/** /usr/include/** /usr/* /usr/local/* /var/* /var/lib/* /var/spool/**
@@ -115,8 +117,8 @@ func systems(folder string) bool {
 	})
 }
 
-// Place gives a canonical path its Place below the innermost of all roots. It judges no permission, which Paths does.
-// The error, for a path below no root, is a *PathError.
+// Place gives a canonical path its Place below the innermost of all roots. It judges no permission,
+// which Paths does. The error, for a path below no root, is a *PathError.
 func (s *Roots) Place(canonical string) (Place, error) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Values(s.held))
@@ -147,7 +149,8 @@ func (r *root) place(rel string) Place {
 	return p
 }
 
-// classOfPath judges by the names of a canonical path, of which the first few are those of its root.
+// classOfPath judges by the names of a canonical path, of which the first few are those of its
+// root.
 func (s *Roots) classOfPath(canonical string, root int) Class {
 	s.mu.Lock()
 	internal, top, machine, class := s.internal, s.home, s.machine, Plain
@@ -164,7 +167,8 @@ func (s *Roots) classOfPath(canonical string, root int) Class {
 	return class | others | classOf(namesOf(canonical), below, root)
 }
 
-// places says in which places of the table a path lies. One in the home folder of another user is Secret.
+// places says in which places of the table a path lies. One in the home folder of another user is
+// Secret.
 func places(top string, machine machine, canonical string, root int) (below depths, class Class) {
 	below = nowhere
 	if top != "" && within(top, canonical) {
@@ -180,8 +184,8 @@ func places(top string, machine machine, canonical string, root int) (below dept
 	return below, class
 }
 
-// classes gives the classes of the entries of a folder: those that their Places have. Where no path that counts by itself is the folder or
-// in it, what all of them have in common is judged once.
+// classes gives the classes of the entries of a folder: those that their Places have. Where no path
+// that counts by itself is the folder or in it, what all of them have in common is judged once.
 func (r *root) classes(rel string) func(entry string) Class {
 	s, folder, root := r.set, Place{root: r, rel: rel}.Path(), r.names
 	about := func(path string) bool { return path != "" && (path == folder || within(folder, path)) }
@@ -203,9 +207,9 @@ func (r *root) classes(rel string) func(entry string) Class {
 	return func(entry string) Class { return others | in(entry) }
 }
 
-// classOfFile judges by device and inode number: whether the file, or a folder above it, is one of Own. With further
-// names, it may also be one of the files in those folders, or one with keys. info is nil if nothing exists at the
-// Place.
+// classOfFile judges by device and inode number: whether the file, or a folder above it, is one of
+// Own. With further names, it may also be one of the files in those folders, or one with keys. info
+// is nil if nothing exists at the Place.
 func (s *Roots) classOfFile(p Place, info fs.FileInfo, further bool) Class {
 	var chain []fs.FileInfo
 	if info != nil {
@@ -232,7 +236,8 @@ func (s *Roots) classOfFile(p Place, info fs.FileInfo, further bool) Class {
 	return Plain
 }
 
-// secrets are the paths of the class Secret in the home folder, in the settings of the system and at the topmost level of a root.
+// secrets are the paths of the class Secret in the home folder, in the settings of the system and
+// at the topmost level of a root.
 func (s *Roots) secrets(root string) []string {
 	s.mu.Lock()
 	etc := s.machine.etc
@@ -363,8 +368,8 @@ func (r *root) opened() error {
 	return nil
 }
 
-// folder gives the folder for use until release, which must be called unless there is an error. It fails while the
-// root's path does not exist or is another folder's.
+// folder gives the folder for use until release, which must be called unless there is an error. It
+// fails while the root's path does not exist or is another folder's.
 func (r *root) folder() (*os.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,8 +34,8 @@ func (c *confiner) close() {
 	}
 }
 
-// confined gives the command line that runs a command below the profile of its policy. release removes the profile, which lies in a
-// folder of its own that no command may write.
+// confined gives the command line that runs a command below the profile of its policy. release
+// removes the profile, which lies in a folder of its own that no command may write.
 func (c *confiner) confined(l launch) (argv []string, release func(), err error) {
 	text, err := policy(l.profile, l.in, l.dir.path, false, c.temp(l.level), l.cache).Seatbelt()
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// streams are the pipes of a command: what it reads is written, and what it writes is read as it comes.
+// streams are the pipes of a command: what it reads is written, and what it writes is read as it
+// comes.
 type streams struct {
 	theirs [3]*os.File // until the command was started
 
@@ -63,7 +64,8 @@ func capture(c Command) (_ *streams, err error) {
 	return s, nil
 }
 
-// read takes what comes from one of the pipes, until it is closed or the deadline of finish is over.
+// read takes what comes from one of the pipes, until it is closed or the deadline of finish is
+// over.
 func (s *streams) read(i int, take func(chunk []byte)) {
 	buf := make([]byte, 32<<10)
 	var err error
@@ -74,8 +76,8 @@ func (s *streams) read(i int, take func(chunk []byte)) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return
 	}
-	// On a busy machine nobody may have read until now what the command has left in the pipe. A read whose deadline lies
-	// ahead looks there before it waits.
+	// On a busy machine nobody may have read until now what the command has left in the pipe. A
+	// read whose deadline lies ahead looks there before it waits.
 	err = s.readers[i].SetReadDeadline(time.Now().Add(drain / 4))
 	for n, left := 0, maxLate; err == nil && left > 0; left -= n {
 		n, err = s.readers[i].Read(buf)
@@ -103,7 +105,8 @@ func (s *streams) abort() {
 	_ = s.stdout.Close() // also where there is none
 }
 
-// finish reads what is left. Where a process that has left the group holds a pipe open, it is not waited for.
+// finish reads what is left. Where a process that has left the group holds a pipe open, it is not
+// waited for.
 func (s *streams) finish() {
 	_ = s.stdin.Close() // also where there is none
 	for _, r := range s.readers {

@@ -7,14 +7,17 @@ import (
 	"strings"
 )
 
-// machine says where a system keeps what only some of its users may read. All paths are canonical. The zero value is not known yet.
+// machine says where a system keeps what only some of its users may read. All paths are canonical.
+// The zero value is not known yet.
 type machine struct {
 	etc string
-	// homes are folders in which each user has a home folder, and administrator is root's. Where this process is not root's they
-	// are empty: then the system itself says who may read a home folder.
+	// homes are folders in which each user has a home folder, and administrator is root's. Where
+	// this process is not root's they are empty: then the system itself says who may read a home
+	// folder.
 	homes         []string
 	administrator string
-	// withheld are folders in which a command must not read what the system keeps from other users. They are root's alone too.
+	// withheld are folders in which a command must not read what the system keeps from other users.
+	// They are root's alone too.
 	withheld []string
 }
 

@@ -36,7 +36,8 @@ type asked struct {
 	args  strings.Builder
 	extra *model.Extra
 	done  bool
-	// streams says that the client is told of the arguments piece by piece, told that it knows of the call.
+	// streams says that the client is told of the arguments piece by piece, told that it knows of
+	// the call.
 	streams, told bool
 	// place is the call's index among the submitted ones, -1 before that.
 	place int
@@ -122,8 +123,9 @@ func (a *answer) find(d model.CallDelta) *asked {
 	return c
 }
 
-// wrapping matches what several models and services leave round the name of a tool: blanks, a namespace that they make up for tools that
-// have none, the number of the call, and a control token of the model's format with what follows it.
+// wrapping matches what several models and services leave round the name of a tool: blanks, a
+// namespace that they make up for tools that have none, the number of the call, and a control token
+// of the model's format with what follows it.
 var wrapping = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^\s*(?:(?:functions?|default_api|tools?)\s*[.:/]\s*)*([^.:/<]+?)\s*(?::\d+)?\s*(?:<\|.*)?$`)
 })
@@ -183,8 +185,8 @@ func (a *answer) messages(results []tools.Result) []model.Message {
 	return messages
 }
 
-// unchanged says that the messages, which the model will be sent again, have what it read again, and no word since that it has: whoever
-// asks once more after that word gets the text.
+// unchanged says that the messages, which the model will be sent again, have what it read again,
+// and no word since that it has: whoever asks once more after that word gets the text.
 func unchanged(again tools.Repeat, before ...[]model.Message) bool {
 	there := false
 	for _, list := range before {

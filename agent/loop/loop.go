@@ -1,5 +1,6 @@
-// Package loop runs one prompt: requests to a model and the tool calls of its answers, until the model ends the turn.
-// It knows neither sessions nor the store nor settings: the conversation is an interface.
+// Package loop runs one prompt: requests to a model and the tool calls of its answers, until the
+// model ends the turn. It knows neither sessions nor the store nor settings: the conversation is an
+// interface.
 package loop
 
 import (
@@ -15,7 +16,8 @@ import (
 	"tandem/tools/run"
 )
 
-// Event is an event of a session; exactly one of Text, Thought, User, Call, Usage, Notice, Mode and Hunks is set.
+// Event is an event of a session; exactly one of Text, Thought, User, Call, Usage, Notice, Mode and
+// Hunks is set.
 type Event struct {
 	Turn int
 	// At is the time since the turn began.
@@ -26,13 +28,15 @@ type Event struct {
 	Call    *run.Event
 	// Partial is the raw text of a call's arguments while they stream in; Call is the call.
 	Partial string
-	// Usage is the turn's so far, Session the session's, Context the tokens of the last request and its answer.
+	// Usage is the turn's so far, Session the session's, Context the tokens of the last request and
+	// its answer.
 	Usage   *model.Usage
 	Session model.Usage
 	Context int64
 	Notice  string
 	Mode    string
-	// Hunks are the files whose hunks, what there is to review of the session's changes, are not what they were.
+	// Hunks are the files whose hunks, what there is to review of the session's changes, are not
+	// what they were.
 	Hunks []string
 	// Tasks, where not nil, is the session's task list as it is now.
 	Tasks []tools.Task
@@ -56,11 +60,11 @@ const (
 	Failed          StopReason = "error"
 )
 
-// Conversation is the append-only message history that a loop extends. Next, Since, Answered, Used and Done are called
-// one at a time, the others also while the model streams and calls run.
+// Conversation is the append-only message history that a loop extends. Next, Since, Answered, Used
+// and Done are called one at a time, the others also while the model streams and calls run.
 type Conversation interface {
-	// Next adds the messages that precede the next request: the user's steering, and rules of folders that the model has
-	// reached.
+	// Next adds the messages that precede the next request: the user's steering, and rules of
+	// folders that the model has reached.
 	Next(ctx context.Context)
 	// Since gives the messages from index n on.
 	Since(n int) []model.Message
@@ -92,8 +96,8 @@ type Loop struct {
 	// System gives the system prompt, which stays the same.
 	System       func() string
 	Conversation Conversation
-	// Host gives the environment of one answer's calls, with the tools that the request offers; it is called before each
-	// request.
+	// Host gives the environment of one answer's calls, with the tools that the request offers; it
+	// is called before each request.
 	Host func() *run.Host
 	// Calls is the budget of all calls together.
 	Calls *run.Budget
@@ -115,8 +119,8 @@ type Loop struct {
 	messages []model.Message
 }
 
-// Run sends requests until the model ends the turn, a limit is reached or ctx ends. The error is set if the reason is
-// Failed. When Run returns, every call in the conversation has its result.
+// Run sends requests until the model ends the turn, a limit is reached or ctx ends. The error is
+// set if the reason is Failed. When Run returns, every call in the conversation has its result.
 func (l *Loop) Run(ctx context.Context) (StopReason, error) {
 	most := l.Limits().Requests
 	warned := false // the model knows that the budget is used up, and has one request left to finish
@@ -168,8 +172,8 @@ func (l *Loop) noMoreCalls() StopReason {
 	return BudgetExceeded
 }
 
-// request sends one request, runs calls while the answer streams in, and adds the answer and the results to the
-// conversation. more says that the model waits for the results.
+// request sends one request, runs calls while the answer streams in, and adds the answer and the
+// results to the conversation. more says that the model waits for the results.
 func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err error) {
 	l.Conversation.Next(ctx)
 	host := l.Host()
@@ -192,7 +196,8 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	return resp, more, err
 }
 
-// overBudget says that the limit of cost is reached, and tells the user; it also tells once if the cost is unknown.
+// overBudget says that the limit of cost is reached, and tells the user; it also tells once if the
+// cost is unknown.
 func (l *Loop) overBudget() bool {
 	most := l.Limits().CostUSD
 	switch {

@@ -20,8 +20,9 @@ const (
 	maxEvidence = 8
 )
 
-// reflector detects that a model repeats a mistake, and that calls of a tool keep failing. It compares with the calls of earlier
-// messages only: those of one message were all written before the first result.
+// reflector detects that a model repeats a mistake, and that calls of a tool keep failing. It
+// compares with the calls of earlier messages only: those of one message were all written before
+// the first result.
 type reflector struct {
 	before, now []mistake
 	evidence    map[string]*evidence // by tool
@@ -71,7 +72,8 @@ func (r *reflector) hint(tool string, result tools.Result) string {
 	return hint
 }
 
-// note keeps the outcome of a call, and gives the summary of its tool's failures once there are many.
+// note keeps the outcome of a call, and gives the summary of its tool's failures once there are
+// many.
 func (r *reflector) note(tool string, result tools.Result) string {
 	if r.evidence == nil {
 		r.evidence = map[string]*evidence{}
@@ -102,8 +104,8 @@ func (r *reflector) note(tool string, result tools.Result) string {
 	return e.summary(tool)
 }
 
-// telling says that a failure is evidence about how the tool is used. A command that fails tells of what it ran; a refusal and what ended
-// a call from outside are somebody's decision.
+// telling says that a failure is evidence about how the tool is used. A command that fails tells of
+// what it ran; a refusal and what ended a call from outside are somebody's decision.
 func telling(r tools.Result) bool {
 	switch r.Error {
 	case tools.GateDenied, tools.PlanMode, tools.BudgetExceeded, tools.SiblingCancelled, tools.ClarifyTimeout, filetime.Cancelled:

@@ -13,8 +13,9 @@ import (
 // rest is how long a failed model is skipped if there is another.
 const rest = time.Minute
 
-// WithFallbacks gives a model that fails over to others, in their order, when the first fails before its answer begins.
-// A Notice names the model that answers. A failed model is skipped for a minute. The others are opened lazily.
+// WithFallbacks gives a model that fails over to others, in their order, when the first fails
+// before its answer begins. A Notice names the model that answers. A failed model is skipped for a
+// minute. The others are opened lazily.
 func WithFallbacks(m Model, others []string, open func(name string) (Model, error)) Model {
 	others = slices.DeleteFunc(slices.Clone(others), func(name string) bool { return name == m.Name() })
 	if len(others) == 0 {

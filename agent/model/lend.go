@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 )
 
-// Lend asks an editor for an answer of its own model. It calls on for every chunk, in their order and from the calling
-// goroutine, and returns when the answer has ended. Errors are *Error, the context's, or the editor's in its own words.
+// Lend asks an editor for an answer of its own model. It calls on for every chunk, in their order
+// and from the calling goroutine, and returns when the answer has ended. Errors are *Error, the
+// context's, or the editor's in its own words.
 type Lend func(ctx context.Context, r Loan, on func(Chunk)) (Lent, error)
 
-// Loan is a request to an editor's model: messages and tools are as in Chat Completions. Model is the editor's own
-// name for one of its models, "" leaves the choice to it.
+// Loan is a request to an editor's model: messages and tools are as in Chat Completions. Model is
+// the editor's own name for one of its models, "" leaves the choice to it.
 type Loan struct {
 	Model           string
 	Messages, Tools json.RawMessage

@@ -1,5 +1,5 @@
-// Package model is the interface to language models. Each vendor's protocol is a package below; nothing else knows a
-// vendor.
+// Package model is the interface to language models. Each vendor's protocol is a package below;
+// nothing else knows a vendor.
 package model
 
 import (
@@ -32,14 +32,15 @@ type Message struct {
 	// Name is the tool's name in a Tool message, Failed says that the call had no success.
 	Name   string `json:"name,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
-	// Attachments come after the text of a User or Tool message. They are stored by the name of the first kind that there
-	// was.
+	// Attachments come after the text of a User or Tool message. They are stored by the name of the
+	// first kind that there was.
 	Attachments []Attachment `json:"images,omitempty"`
 	// Thoughts are those that the model of an Assistant message must get again.
 	Thoughts []Thought `json:"thoughts,omitempty"`
 }
 
-// Same says that two messages are the same. It is quick for a message and its copy, which share their texts.
+// Same says that two messages are the same. It is quick for a message and its copy, which share
+// their texts.
 func (m Message) Same(o Message) bool {
 	return m.Role == o.Role && m.Text == o.Text && m.CallID == o.CallID && m.Name == o.Name && m.Failed == o.Failed &&
 		slices.EqualFunc(m.Calls, o.Calls, Call.same) &&
@@ -74,8 +75,8 @@ func (a Attachment) Describe() string {
 	return strings.TrimSpace(fmt.Sprintf("%s (%s, %d bytes)", a.Name, a.MIMEType, len(a.Data)))
 }
 
-// Carried is the message for a model that takes no attachments but those of which can says so: its text names the
-// others.
+// Carried is the message for a model that takes no attachments but those of which can says so: its
+// text names the others.
 func (m Message) Carried(can func(Attachment) bool) Message {
 	var kept []Attachment
 	for _, a := range m.Attachments {
@@ -94,10 +95,11 @@ type Thought struct {
 	// Model is the name of that model.
 	Model string `json:"model"`
 	Text  string `json:"text,omitempty"`
-	// Sealed is the thought in its service's own opaque form, or fields of the message that the service added to its
-	// protocol.
+	// Sealed is the thought in its service's own opaque form, or fields of the message that the
+	// service added to its protocol.
 	Sealed json.RawMessage `json:"sealed,omitempty"`
-	// Field is the name of the field that Text came in, where a protocol has several; empty for its usual one.
+	// Field is the name of the field that Text came in, where a protocol has several; empty for its
+	// usual one.
 	Field string `json:"field,omitempty"`
 	// Text and Calls of its message before the thought: bytes, and number of calls.
 	AfterText  int `json:"afterText,omitempty"`
@@ -116,8 +118,8 @@ type Part struct {
 	Call    *Call
 }
 
-// Parts takes an assistant's message apart, in the order in which it was written. Thoughts of other models than the
-// named one are left out.
+// Parts takes an assistant's message apart, in the order in which it was written. Thoughts of other
+// models than the named one are left out.
 func (m Message) Parts(name string) []Part {
 	var parts []Part
 	text, calls := 0, 0
@@ -140,7 +142,8 @@ func (m Message) Parts(name string) []Part {
 	return parts
 }
 
-// Call is a tool call that a model asked for. Arguments is what it wrote, not necessarily valid JSON.
+// Call is a tool call that a model asked for. Arguments is what it wrote, not necessarily valid
+// JSON.
 type Call struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -153,10 +156,11 @@ func (c Call) same(o Call) bool {
 	return c.ID == o.ID && c.Name == o.Name && c.Arguments == o.Arguments && c.Extra.same(o.Extra)
 }
 
-// Extra is what a service added to a call beyond its protocol and must get back, such as a signature. It is sent only to
-// the model that wrote it.
+// Extra is what a service added to a call beyond its protocol and must get back, such as a
+// signature. It is sent only to the model that wrote it.
 type Extra struct {
-	// Model is the name of that model. It also gets the call's id as it wrote it, which may carry a signature.
+	// Model is the name of that model. It also gets the call's id as it wrote it, which may carry a
+	// signature.
 	Model string `json:"model"`
 	// Fields is a JSON object, or empty.
 	Fields json.RawMessage `json:"fields,omitempty"`
@@ -184,7 +188,8 @@ func (t ToolSpec) Same(o ToolSpec) bool {
 type Request struct {
 	Messages []Message
 	Tools    []ToolSpec
-	// Session is the same for all requests of a conversation, so that a service can find what it has cached of it.
+	// Session is the same for all requests of a conversation, so that a service can find what it
+	// has cached of it.
 	Session string
 }
 
@@ -199,8 +204,9 @@ const (
 	StopRefusal   StopReason = "refusal"
 )
 
-// Usage counts tokens of one request or of a sum of them. Input is all that the model has read; CachedInput of it came
-// from a cache and CacheWrite of it went into one. CostUSD is 0 where the price is not known.
+// Usage counts tokens of one request or of a sum of them. Input is all that the model has read;
+// CachedInput of it came from a cache and CacheWrite of it went into one. CostUSD is 0 where the
+// price is not known.
 type Usage struct {
 	Input, Output, CachedInput, CacheWrite int64
 	CostUSD                                float64
@@ -214,8 +220,8 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Price is what a million tokens cost in US dollars. CachedInput and CacheWrite are what those tokens cost instead of
-// Input.
+// Price is what a million tokens cost in US dollars. CachedInput and CacheWrite are what those
+// tokens cost instead of Input.
 type Price struct {
 	Input, Output, CachedInput, CacheWrite float64
 }
@@ -227,20 +233,23 @@ func (p Price) Of(u Usage) float64 {
 		float64(u.Output)*p.Output) / 1e6
 }
 
-// Delta is one piece of a streamed answer: exactly one of its fields is set. CallDelta pieces with the same Index
-// belong to one call; the call is complete when a piece with Done arrives, and was cut off when none does.
+// Delta is one piece of a streamed answer: exactly one of its fields is set. CallDelta pieces with
+// the same Index belong to one call; the call is complete when a piece with Done arrives, and was
+// cut off when none does.
 type Delta struct {
 	Text    string
 	Thought string
 	Call    *CallDelta
-	// Kept is a thought that is complete and that the model wants to have back. Its text has come as Thought before.
+	// Kept is a thought that is complete and that the model wants to have back. Its text has come
+	// as Thought before.
 	Kept *Thought
 	// Notice is a message to the user, such as a retry; it is no part of the answer.
 	Notice string
 }
 
-// CallDelta is a piece of a tool call. ID and Name come with the first piece. Done carries no text and comes once, as
-// soon as the call's arguments are known to be complete. Extra may come later than that.
+// CallDelta is a piece of a tool call. ID and Name come with the first piece. Done carries no text
+// and comes once, as soon as the call's arguments are known to be complete. Extra may come later
+// than that.
 type CallDelta struct {
 	Index     int
 	ID, Name  string
@@ -258,8 +267,8 @@ type Response struct {
 	Detail string
 }
 
-// Model answers requests. Stream calls on for every piece, from one goroutine, and returns when the answer has ended.
-// It may be called concurrently. An error is an *Error or the context's.
+// Model answers requests. Stream calls on for every piece, from one goroutine, and returns when the
+// answer has ended. It may be called concurrently. An error is an *Error or the context's.
 type Model interface {
 	Stream(ctx context.Context, r Request, on func(Delta)) (Response, error)
 	// Name is "provider/model".
@@ -268,12 +277,13 @@ type Model interface {
 
 // Error is a failed request. Message says what happened and what to set or do; it never has a key.
 type Error struct {
-	// Kind is "unavailable" (unknown provider or model, no key: nothing was sent), "auth", "rate_limit", "overloaded",
-	// "bad_response", "cut", "context_window", "http".
+	// Kind is "unavailable" (unknown provider or model, no key: nothing was sent), "auth",
+	// "rate_limit", "overloaded", "bad_response", "cut", "context_window", "http".
 	Kind    string
 	Status  int
 	Message string
-	// Retryable says that the same request may succeed later; After is the server's advice, 0 for none.
+	// Retryable says that the same request may succeed later; After is the server's advice, 0 for
+	// none.
 	Retryable bool
 	After     time.Duration
 }
@@ -286,6 +296,7 @@ type Opener interface {
 	Open(name string) (Model, error)
 	// Names lists what can be opened now, the default first.
 	Names() []string
-	// API is the protocol that a provider speaks, as in its configuration; "" where that is not known.
+	// API is the protocol that a provider speaks, as in its configuration; "" where that is not
+	// known.
 	API(provider string) string
 }

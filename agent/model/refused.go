@@ -14,8 +14,9 @@ import (
 // maxRefused is how many tools are left out of one request at most.
 const maxRefused = 8
 
-// WithoutRefused gives a model that leaves out a tool which its service refuses, in an error that names it, and tries the
-// request again. One odd tool would have every request refused otherwise. A Notice names the tool, once.
+// WithoutRefused gives a model that leaves out a tool which its service refuses, in an error that
+// names it, and tries the request again. One odd tool would have every request refused otherwise. A
+// Notice names the tool, once.
 func WithoutRefused(m Model) Model { return &withoutRefused{Model: m} }
 
 type withoutRefused struct {
@@ -80,7 +81,8 @@ var toolIndex = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`function_declarations[\[.](\d+)|tools[\[.](\d+)`)
 })
 
-// refusedTool gives the index of the tool that an error names, by its name or by its place in the request; -1 for none.
+// refusedTool gives the index of the tool that an error names, by its name or by its place in the
+// request; -1 for none.
 func refusedTool(err error, offered []ToolSpec) int {
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != "http" || e.Status != 400 && e.Status != 422 {
@@ -98,8 +100,8 @@ func refusedTool(err error, offered []ToolSpec) int {
 	return place
 }
 
-// names says that a message names a tool. A name that is a word of the language counts only where it is quoted, or follows
-// the word function or tool.
+// names says that a message names a tool. A name that is a word of the language counts only where
+// it is quoted, or follows the word function or tool.
 func names(message, tool string) bool {
 	inName := func(b byte) bool {
 		return b == '_' || b == '-' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'

@@ -10,9 +10,9 @@ import (
 // maxPause is the longest pause; a server that demands more is an error.
 const maxPause = time.Minute
 
-// Retrying gives a model that retries requests after transient errors, up to attempts tries in all, as long as only
-// thoughts of an answer were delivered. The backoff is exponential unless the server names a pause; each retry is a
-// Notice.
+// Retrying gives a model that retries requests after transient errors, up to attempts tries in all,
+// as long as only thoughts of an answer were delivered. The backoff is exponential unless the
+// server names a pause; each retry is a Notice.
 func Retrying(m Model, attempts int, backoff time.Duration) Model {
 	return &retrying{Model: m, attempts: attempts, backoff: backoff}
 }

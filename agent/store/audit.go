@@ -16,11 +16,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The audit is a hash chain: an append-only list of records, each with the SHA-256 of itself and of the hash before it, so that a record
-// cannot be changed, inserted or taken out without the hashes after it changing too. All processes append to the one chain, each in
-// its own transactions. A record has a text besides, of which only the hash is in the chain: it is deleted with its session, and the
-// record stays. Collect drops whole records, the oldest first. Both put a record of that into the chain, without which it does
-// not verify.
+// The audit is a hash chain: an append-only list of records, each with the SHA-256 of itself and of
+// the hash before it, so that a record cannot be changed, inserted or taken out without the hashes
+// after it changing too. All processes append to the one chain, each in its own transactions. A
+// record has a text besides, of which only the hash is in the chain: it is deleted with its
+// session, and the record stays. Collect drops whole records, the oldest first. Both put a record
+// of that into the chain, without which it does not verify.
 
 // AuditRecord is a record of the audit.
 type AuditRecord struct {
@@ -45,9 +46,11 @@ type AuditQuery struct {
 
 // AuditState is what VerifyAudit found.
 type AuditState struct {
-	// Records is the number of records, First the number of the oldest one: those before it were dropped for their age.
+	// Records is the number of records, First the number of the oldest one: those before it were
+	// dropped for their age.
 	Records, First int64
-	// Head is the hash of the newest record. Who keeps it elsewhere can tell later that the chain up to it is the same.
+	// Head is the hash of the newest record. Who keeps it elsewhere can tell later that the chain
+	// up to it is the same.
 	Head string
 }
 
@@ -129,7 +132,8 @@ func storeRecord(now time.Time, what string, body any) link {
 	return linkOf(new(packer), "", Entry{Time: now, Call: what, Body: raw})
 }
 
-// gap says that the records up to Through were dropped, the newest of them with this hash. The chain begins after the newest gap.
+// gap says that the records up to Through were dropped, the newest of them with this hash. The
+// chain begins after the newest gap.
 type gap struct {
 	Through int64  `json:"through"`
 	Hash    string `json:"hash"`
@@ -209,8 +213,9 @@ func (c *chain) end(last int64) (AuditState, error) {
 	return c.state, nil
 }
 
-// insertAudit appends records to the chain, in a transaction. The newest record is remembered: if another process has appended one
-// since, that has the number of the first of these, and the newest is looked up.
+// insertAudit appends records to the chain, in a transaction. The newest record is remembered: if
+// another process has appended one since, that has the number of the first of these, and the newest
+// is looked up.
 func (d *database) insertAudit(tx *sql.Tx, links []link) error {
 	insert := tx.Stmt(d.insertLink)
 	for _, l := range links {
@@ -317,7 +322,8 @@ func (d *database) VerifyAudit() (s AuditState, err error) {
 	return c.end(last)
 }
 
-// dropAudit drops the records before a time, and appends a gap. Gaps are dropped with what follows them.
+// dropAudit drops the records before a time, and appends a gap. Gaps are dropped with what follows
+// them.
 func (d *database) dropAudit(tx *sql.Tx, before time.Time) (n int64, err error) {
 	var through int64
 	var hash []byte
@@ -352,10 +358,12 @@ func (d *database) eraseAudit(tx *sql.Tx, session string) error {
 	return d.insertAudit(tx, []link{storeRecord(d.now(), recordErased, session)})
 }
 
-// shareOfAudit is the part of the quota that the audit may take: beyond it the older half is dropped.
+// shareOfAudit is the part of the quota that the audit may take: beyond it the older half is
+// dropped.
 const shareOfAudit = 4
 
-// middleOfAudit is the time of the record in the middle, the zero time where the audit is smaller than its share of most bytes.
+// middleOfAudit is the time of the record in the middle, the zero time where the audit is smaller
+// than its share of most bytes.
 func (d *database) middleOfAudit(tx *sql.Tx, most int64) (time.Time, error) {
 	var size, at int64
 	err := tx.QueryRow("SELECT coalesce(sum(length(body) + length(coalesce(text, ''))), 0) FROM audit").Scan(&size)

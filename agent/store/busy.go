@@ -14,7 +14,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// busyWait and stuckWait are SQLite's busy timeouts in milliseconds: the usual one, and the one after a timeout.
+// busyWait and stuckWait are SQLite's busy timeouts in milliseconds: the usual one, and the one
+// after a timeout.
 const busyWait, stuckWait = 5000, 100
 
 // lockWait is the state of waiting for another process that holds SQLite's write lock.
@@ -23,8 +24,8 @@ type lockWait struct {
 	short bool      // the connection's timeout is stuckWait
 }
 
-// begin begins a transaction for a caller that has waited since came. It fails at once if a timeout happened meanwhile:
-// a queue of writers waits for busyWait together, not each. d.writing is held.
+// begin begins a transaction for a caller that has waited since came. It fails at once if a timeout
+// happened meanwhile: a queue of writers waits for busyWait together, not each. d.writing is held.
 func (d *database) begin(came time.Time) (*sql.Tx, error) {
 	if d.stuck.at.After(came) {
 		return nil, d.locked()
@@ -60,8 +61,9 @@ func (d *database) locked() error {
 	return errors.New("another process is writing to it and does not come to an end")
 }
 
-// lockHolder is the process that holds SQLite's write lock, 0 if unknown. The lock is a POSIX lock on byte 120 of the -shm
-// file. That file must not be opened here: closing it would release this process's own POSIX locks.
+// lockHolder is the process that holds SQLite's write lock, 0 if unknown. The lock is a POSIX lock
+// on byte 120 of the -shm file. That file must not be opened here: closing it would release this
+// process's own POSIX locks.
 func lockHolder(path string) int {
 	const writes = 120
 	ino := inode(path + "-shm")

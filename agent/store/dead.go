@@ -10,7 +10,8 @@ import (
 // MaxDead is how many dead letters a store keeps; a further one drops the oldest.
 const MaxDead = 200
 
-// Dead is an entry of the kind DeadLetter. It stays until it is discarded, its session is deleted, or MaxDead newer ones came.
+// Dead is an entry of the kind DeadLetter. It stays until it is discarded, its session is deleted,
+// or MaxDead newer ones came.
 type Dead struct {
 	// ID is the letter's own, and never another's.
 	ID      int64

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// holder identifies a store that locks sessions. The start time tells a process from a later one with the same id, the
-// nonce two stores of one process.
+// holder identifies a store that locks sessions. The start time tells a process from a later one
+// with the same id, the nonce two stores of one process.
 type holder struct {
 	pid   int
 	start int64
 	nonce string
 }
 
-// alive says whether the holder's process lives. Where start times are unknown, any process with its id counts.
+// alive says whether the holder's process lives. Where start times are unknown, any process with
+// its id counts.
 func (h holder) alive() bool {
 	if h.pid == 0 {
 		return false

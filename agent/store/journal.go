@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// maxInline is the largest size of bytes that are stored in the row of the intent's file; larger ones are blobs.
+	// maxInline is the largest size of bytes that are stored in the row of the intent's file;
+	// larger ones are blobs.
 	maxInline = 64 << 10
 	// compressBatch is the number of ended intents whose inline bytes are moved to blobs at once.
 	compressBatch = 64
@@ -24,15 +25,15 @@ const (
 	keepIntents = 14 * 24 * time.Hour
 )
 
-// The values of the column judged. An intent is forgotten when its session is deleted while it is open: it has lost its
-// bytes, and is deleted when it ends.
+// The values of the column judged. An intent is forgotten when its session is deleted while it is
+// open: it has lost its bytes, and is deleted when it ends.
 const (
 	stateJudged    = 1
 	stateForgotten = 2
 )
 
-// groupCommit is the group commit of intents' ends: they are written by the next transaction of any kind, or after groupCommitDelay
-// by one of their own.
+// groupCommit is the group commit of intents' ends: they are written by the next transaction of any
+// kind, or after groupCommitDelay by one of their own.
 type groupCommit struct {
 	mu           sync.Mutex
 	pending      map[int64]intentEnd
@@ -194,7 +195,8 @@ func (d *database) startEnds() {
 	}
 }
 
-// writeEnds writes the ends that no transaction has written, compresses and shrinks, and returns when none are left.
+// writeEnds writes the ends that no transaction has written, compresses and shrinks, and returns
+// when none are left.
 func (d *database) writeEnds(hurry chan struct{}) {
 	e := &d.ends
 	for {
@@ -235,8 +237,8 @@ func (d *database) writeEnds(hurry chan struct{}) {
 	}
 }
 
-// joinEnds adds the waiting ends to a transaction, which continues without them if that fails. The caller passes the
-// result of the commit to done. d.writing is held.
+// joinEnds adds the waiting ends to a transaction, which continues without them if that fails. The
+// caller passes the result of the commit to done. d.writing is held.
 func (d *database) joinEnds(tx *sql.Tx) (done func(error)) {
 	e := &d.ends
 	e.mu.Lock()
@@ -289,8 +291,8 @@ func endsInto(tx *sql.Tx, todo map[int64]intentEnd) (erased bool, err error) {
 	return dropForgotten(tx, ids)
 }
 
-// compressInline moves the inline bytes of ended intents to compressed blobs, where they mostly deduplicate with the session's
-// entries of the same change.
+// compressInline moves the inline bytes of ended intents to compressed blobs, where they mostly
+// deduplicate with the session's entries of the same change.
 func (d *database) compressInline(ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -435,8 +437,8 @@ func (d *database) Orphans() (found []disk.Intent, err error) {
 	return found, nil
 }
 
-// beginLog makes the first commit of an empty log ahead of time: with it SQLite syncs the log's header and folder,
-// which would delay the first prompt.
+// beginLog makes the first commit of an empty log ahead of time: with it SQLite syncs the log's
+// header and folder, which would delay the first prompt.
 func (d *database) beginLog(tx *sql.Tx) error {
 	if log, err := os.Stat(d.path + "-wal"); err != nil || log.Size() > 0 {
 		return nil //nolint:nilerr // the next commit creates the log
@@ -575,8 +577,8 @@ func forgetIntents(tx *sql.Tx, session string) error {
 	return emptyIntents(tx, "session = ?", session)
 }
 
-// emptyIntents deletes the bytes of the selected open intents and marks these as forgotten. Recovery judges them by
-// hash alone.
+// emptyIntents deletes the bytes of the selected open intents and marks these as forgotten.
+// Recovery judges them by hash alone.
 func emptyIntents(tx *sql.Tx, where string, args ...any) error {
 	where = "(SELECT id FROM intent WHERE outcome = '' AND " + where + ")"
 	hashes, err := hashesOf(tx, "SELECT hash FROM kept WHERE intent IN "+where, args...)
@@ -595,8 +597,8 @@ func emptyIntents(tx *sql.Tx, where string, args ...any) error {
 	return dropBlobs(tx, hashes)
 }
 
-// dropForgotten deletes those of ids that are forgotten, and says whether there were any. Bytes that another process
-// saved stay until Collect.
+// dropForgotten deletes those of ids that are forgotten, and says whether there were any. Bytes
+// that another process saved stay until Collect.
 func dropForgotten(tx *sql.Tx, ids []int64) (bool, error) {
 	some, err := hashesOf(tx, "SELECT id FROM intent WHERE judged = ? AND id IN (SELECT value FROM json_each(?))",
 		stateForgotten, listOf(ids))

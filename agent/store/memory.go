@@ -15,7 +15,8 @@ import (
 	"tandem/filetime/disk"
 )
 
-// NewMemory makes a Store in memory. Over quota it deletes the least recently used sessions, then stores no more blobs.
+// NewMemory makes a Store in memory. Over quota it deletes the least recently used sessions, then
+// stores no more blobs.
 func NewMemory(quota int64, now func() time.Time) Store {
 	return &memory{
 		quota: quota, now: now, sessions: map[string]*sessionRow{}, blobs: map[string]*blobRow{}, intents: map[int64]*intentRow{},
@@ -265,7 +266,8 @@ func (m *memory) forget(id string) {
 	}
 }
 
-// empty drops the bytes of an open intent and marks it as forgotten, so that it is deleted when it ends.
+// empty drops the bytes of an open intent and marks it as forgotten, so that it is deleted when it
+// ends.
 func (m *memory) empty(j *intentRow) {
 	for _, b := range j.kept {
 		m.unref(b.Hash)

@@ -26,8 +26,8 @@ func Private(dir string) error {
 	return nil
 }
 
-// claim creates the database's file, or checks it, with mode 0600. Symbolic links are refused: the target may be no
-// database, and its mode would be changed.
+// claim creates the database's file, or checks it, with mode 0600. Symbolic links are refused: the
+// target may be no database, and its mode would be changed.
 func claim(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -27,13 +27,14 @@ type Options struct {
 	Now   func() time.Time
 }
 
-// Open opens or creates the database in a file of mode 0600. The error may wrap ErrNewer or ErrDamaged.
+// Open opens or creates the database in a file of mode 0600. The error may wrap ErrNewer or
+// ErrDamaged.
 func Open(path string, o Options) (Store, error) {
 	return open(path, o, migrations())
 }
 
-// migrations are the steps from an empty database to the present schema, one for each version. A released step is never
-// changed.
+// migrations are the steps from an empty database to the present schema, one for each version. A
+// released step is never changed.
 func migrations() []string {
 	return []string{`
 CREATE TABLE session (
@@ -90,12 +91,14 @@ const application = 0x546e646d
 type database struct {
 	path string
 	db   *sql.DB // one connection, and so one page cache
-	// finder is a connection that only reads, for searches through all texts: they take long, and an edit must not wait for one.
+	// finder is a connection that only reads, for searches through all texts: they take long, and
+	// an edit must not wait for one.
 	finder *sql.DB
 	self   holder
 	now    func() time.Time
 	quota  int64
-	// writing is the write lock within this process: a mutex wakes sooner than SQLite's busy handler retries.
+	// writing is the write lock within this process: a mutex wakes sooner than SQLite's busy
+	// handler retries.
 	writing         sync.Mutex
 	unsynced        bool     // commits are not synced to the disk; under writing
 	stuck           lockWait // under writing
@@ -108,7 +111,8 @@ type database struct {
 	packer          packer
 	emptied         bool
 	truncatePending atomic.Bool // a truncation of the log is scheduled
-	// truncateDelay is the delay before the log is truncated, after the start and after each failure.
+	// truncateDelay is the delay before the log is truncated, after the start and after each
+	// failure.
 	truncateDelay time.Duration
 
 	// The prepared statements of Append and Intend.
@@ -143,7 +147,8 @@ func open(path string, o Options, steps []string) (Store, error) {
 		truncateDelay: 10 * time.Second, emptied: emptied,
 		ends: groupCommit{largeIntents: map[int64]bool{}},
 	}
-	// While another process makes the store, its change to a write-ahead log is a lock that SQLite's busy timeout does not wait for.
+	// While another process makes the store, its change to a write-ahead log is a lock that
+	// SQLite's busy timeout does not wait for.
 	err = d.migrate(steps)
 	for end := time.Now().Add(busyWait * time.Millisecond); busy(err) && time.Now().Before(end); err = d.migrate(steps) {
 		time.Sleep(10 * time.Millisecond)
@@ -173,7 +178,8 @@ func open(path string, o Options, steps []string) (Store, error) {
 	return d, nil
 }
 
-// emptied says that a database has lost its content: another process that makes one writes to it at once.
+// emptied says that a database has lost its content: another process that makes one writes to it at
+// once.
 func emptied(path string, now time.Time) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && info.Size() == 0 && now.Sub(info.ModTime()) > 2*busyWait*time.Millisecond
@@ -182,8 +188,8 @@ func emptied(path string, now time.Time) bool {
 // Emptied reports that the file had no content when it was opened: sessions that it kept are lost.
 func (d *database) Emptied() bool { return d.emptied }
 
-// connect gives a connection, which is opened by its first use. Without another setting commits are synced to the disk (see
-// sync).
+// connect gives a connection, which is opened by its first use. Without another setting commits are
+// synced to the disk (see sync).
 func connect(path string, settings ...string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"_txlock": {"immediate"},
@@ -255,7 +261,8 @@ func (d *database) migrate(steps []string) error {
 	})
 }
 
-// write runs a transaction. Once committed it survives a crash of the process, not always one of the machine.
+// write runs a transaction. Once committed it survives a crash of the process, not always one of
+// the machine.
 func (d *database) write(f func(*sql.Tx) error) error { return d.transact(false, f) }
 
 // transact runs a transaction. With synced, it and those before it are on the disk when it returns.
@@ -372,7 +379,8 @@ func (d *database) Save(s Session) error {
 	return err
 }
 
-// enforceQuota collects when the quota is exceeded or an intent is old, and drops blobs from then on if that was not enough.
+// enforceQuota collects when the quota is exceeded or an intent is old, and drops blobs from then
+// on if that was not enough.
 func (d *database) enforceQuota() error {
 	size, err := d.Size()
 	var old bool
@@ -468,11 +476,12 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 	return out, rows.Err()
 }
 
-// updatedLag is how far a held session's time of last use may lag: writing it costs as much as the entries themselves. It
-// is exact at the end of a turn and after a release.
+// updatedLag is how far a held session's time of last use may lag: writing it costs as much as the
+// entries themselves. It is exact at the end of a turn and after a release.
 const updatedLag = time.Second
 
-// releaseClause is the SET clause that releases a session; the time of its last use becomes that of its last entry.
+// releaseClause is the SET clause that releases a session; the time of its last use becomes that of
+// its last entry.
 const releaseClause = "pid = 0, start = 0, nonce = '', updated =" +
 	" max(updated, coalesce((SELECT time FROM entry WHERE session = session.key ORDER BY seq DESC LIMIT 1), 0))"
 
@@ -593,7 +602,8 @@ func (d *database) Delete(id string) error {
 	return d.shrink()
 }
 
-// forget deletes a session with its intents and the texts of its audit. Open intents stay without bytes, for recovery.
+// forget deletes a session with its intents and the texts of its audit. Open intents stay without
+// bytes, for recovery.
 func (d *database) forget(tx *sql.Tx, r row) error {
 	if err := d.eraseAudit(tx, r.ID); err != nil {
 		return err
@@ -658,7 +668,8 @@ func (d *database) scheduleTruncate() {
 	time.AfterFunc(d.truncateDelay, d.truncateLog)
 }
 
-// truncateLog tries to truncate the log without waiting for other processes, and schedules a retry if that fails.
+// truncateLog tries to truncate the log without waiting for other processes, and schedules a retry
+// if that fails.
 func (d *database) truncateLog() {
 	ctx := context.Background()
 	d.truncatePending.Store(false)

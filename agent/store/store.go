@@ -1,6 +1,7 @@
-// Package store keeps sessions beyond the process that runs them: in an SQLite database that several processes share,
-// or in memory. A session is an append-only list of entries; the store does not interpret them. The same database is
-// the write-ahead journal of changes of files (disk.Journal).
+// Package store keeps sessions beyond the process that runs them: in an SQLite database that
+// several processes share, or in memory. A session is an append-only list of entries; the store
+// does not interpret them. The same database is the write-ahead journal of changes of files
+// (disk.Journal).
 package store
 
 import (
@@ -58,13 +59,15 @@ type Kind string
 const (
 	// Message is a message of the conversation.
 	Message Kind = "message"
-	// Call is a tool call before it runs, Running one that may have begun to change something, Result its outcome, Change
-	// a file that it changed: the first blob is the text before, the second the text after.
+	// Call is a tool call before it runs, Running one that may have begun to change something,
+	// Result its outcome, Change a file that it changed: the first blob is the text before, the
+	// second the text after.
 	Call    Kind = "call"
 	Running Kind = "running"
 	Result  Kind = "result"
 	Change  Kind = "change"
-	// Steer is a user's message to the running turn, queued until it joins the conversation. End is the end of a turn.
+	// Steer is a user's message to the running turn, queued until it joins the conversation. End is
+	// the end of a turn.
 	Steer Kind = "steer"
 	End   Kind = "end"
 	// Loaded names deferred tools whose parameters the model has got.
@@ -74,8 +77,8 @@ const (
 	Decision Kind = "decision"
 	// Tasks is the session's task list as it was from then on.
 	Tasks Kind = "tasks"
-	// Audit is a record of the audit. It has its own list, and is not among the session's entries. It outlives the session, without its
-	// Text.
+	// Audit is a record of the audit. It has its own list, and is not among the session's entries.
+	// It outlives the session, without its Text.
 	Audit Kind = "audit"
 	// DeadLetter is a call that failed for good. It has its own list too, see Dead.
 	DeadLetter Kind = "dead_letter"
@@ -95,7 +98,8 @@ type Entry struct {
 	Blobs []Blob
 }
 
-// Blob is a content-addressed text. Append stores Data; Entries gives the Hash alone, and Store.Blob its Data.
+// Blob is a content-addressed text. Append stores Data; Entries gives the Hash alone, and
+// Store.Blob its Data.
 type Blob struct {
 	Hash string
 	Data string
@@ -142,10 +146,11 @@ type Stats struct {
 	Sessions, Intents int
 }
 
-// Store keeps sessions and is the journal of changes of files. All methods may be called concurrently. A write survives
-// a kill of the process once its method has returned nil, the write of End within a moment. A session is locked by the
-// store that saved or took it. Methods with the id of a session fail with ErrUnknown, and those that write with a
-// *HeldError while another living process holds the lock.
+// Store keeps sessions and is the journal of changes of files. All methods may be called
+// concurrently. A write survives a kill of the process once its method has returned nil, the write
+// of End within a moment. A session is locked by the store that saved or took it. Methods with the
+// id of a session fail with ErrUnknown, and those that write with a *HeldError while another living
+// process holds the lock.
 type Store interface {
 	disk.Journal
 
@@ -155,42 +160,48 @@ type Store interface {
 	Take(id string) (Session, []Entry, error)
 	// Append adds entries to a session that this store has locked.
 	Append(id string, entries ...Entry) error
-	// Intend is Append before an effect, which must not happen if it fails. With synced the entries survive a crash of the
-	// machine too, else only once a later transaction is synced, such as one of disk.Journal.
+	// Intend is Append before an effect, which must not happen if it fails. With synced the entries
+	// survive a crash of the machine too, else only once a later transaction is synced, such as one
+	// of disk.Journal.
 	Intend(id string, synced bool, entries ...Entry) error
-	// AuditRecords visits the records of the audit that q selects, the newest first, until visit returns false. visit must not use
-	// the store.
+	// AuditRecords visits the records of the audit that q selects, the newest first, until visit
+	// returns false. visit must not use the store.
 	AuditRecords(q AuditQuery, visit func(AuditRecord) bool) error
 	// VerifyAudit checks the whole chain. An error may be a *TamperedError.
 	VerifyAudit() (AuditState, error)
-	// DeadLetters gives the dead letters of all sessions, the newest first. Discard drops those with the ids, and says how many of these
-	// there were.
+	// DeadLetters gives the dead letters of all sessions, the newest first. Discard drops those
+	// with the ids, and says how many of these there were.
 	DeadLetters() ([]Dead, error)
 	Discard(ids ...int64) (n int, err error)
 	// Release unlocks a session.
 	Release(id string) error
-	// Delete deletes a session and the bytes of its intents. Open intents are deleted when they end.
+	// Delete deletes a session and the bytes of its intents. Open intents are deleted when they
+	// end.
 	Delete(id string) error
-	// Sessions lists the sessions that q selects; next is the cursor of the next page, empty at the end.
+	// Sessions lists the sessions that q selects; next is the cursor of the next page, empty at the
+	// end.
 	Sessions(q Query) (found []Session, next string, err error)
-	// Entries gives a session with its entries, of all kinds or of those named. It ignores the lock.
+	// Entries gives a session with its entries, of all kinds or of those named. It ignores the
+	// lock.
 	Entries(id string, kinds ...Kind) (Session, []Entry, error)
-	// RecoveredIntents gives the intents of a session that recovery has judged or is judging, without the bytes before, the oldest
-	// first.
+	// RecoveredIntents gives the intents of a session that recovery has judged or is judging,
+	// without the bytes before, the oldest first.
 	RecoveredIntents(session string) ([]RecoveredIntent, error)
-	// Backups lists the bytes that the journal keeps of one file, or of all for an empty path, the newest first; Blob
-	// gives them.
+	// Backups lists the bytes that the journal keeps of one file, or of all for an empty path, the
+	// newest first; Blob gives them.
 	Backups(path string) ([]Backup, error)
 	// Blob gives the text of a hash, or ErrGone.
 	Blob(hash string) (string, error)
 	// Size is the number of bytes in use.
 	Size() (int64, error)
 	Stats() (Stats, error)
-	// Collect deletes ended intents and unlocked sessions: those last used before the time before, then the oldest until
-	// most bytes or fewer are in use. Intents are deleted first, and two weeks after their end in any case. Open intents
-	// that began before the time before and belong to no session lose their bytes. Records of the audit are deleted after a year,
-	// or where they are older than before.
+	// Collect deletes ended intents and unlocked sessions: those last used before the time before,
+	// then the oldest until most bytes or fewer are in use. Intents are deleted first, and two
+	// weeks after their end in any case. Open intents that began before the time before and belong
+	// to no session lose their bytes. Records of the audit are deleted after a year, or where they
+	// are older than before.
 	Collect(most int64, before time.Time) (Collected, error)
-	// Close unlocks every session, leaves open intents to the next process's recovery, and closes the store.
+	// Close unlocks every session, leaves open intents to the next process's recovery, and closes
+	// the store.
 	Close() error
 }

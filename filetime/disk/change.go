@@ -39,8 +39,8 @@ func (d *Disk) Change(like Intent) *Change {
 	return &Change{d: d, template: like, refs: 1}
 }
 
-// Begin writes an intent to the journal. Replace and the others do so themselves for files that no intent names. The
-// error is a *JournalError.
+// Begin writes an intent to the journal. Replace and the others do so themselves for files that no
+// intent names. The error is a *JournalError.
 func (c *Change) Begin(files ...Planned) error {
 	w := &loggedIntent{Intent: c.template}
 	w.Time, w.Files = c.d.o.Now(), files
@@ -76,11 +76,12 @@ func (w *loggedIntent) temp(file int) string {
 	return fmt.Sprintf("%s%d-%s-%d-", TempPrefix, w.ID, w.mark, file)
 }
 
-// SetRecentVersions adds recent versions of the file of the next Replace, which another program may have read and may save with
-// changes.
+// SetRecentVersions adds recent versions of the file of the next Replace, which another program may
+// have read and may save with changes.
 func (c *Change) SetRecentVersions(versions [][]byte) { c.recentVersions = versions }
 
-// End sets the outcome. It is written to the journal once all temporary files of the change are removed.
+// End sets the outcome. It is written to the journal once all temporary files of the change are
+// removed.
 func (c *Change) End(o Outcome) {
 	c.mu.Lock()
 	c.outcome = o
@@ -259,14 +260,16 @@ func changedIfMissing(err error) error {
 type Result struct {
 	// After is the new content: what was to be written, merged with what others saved meanwhile.
 	After []byte
-	// Versions are recent contents, the newest last, which another program may have read and may save with changes.
+	// Versions are recent contents, the newest last, which another program may have read and may
+	// save with changes.
 	Versions [][]byte
 	// Warnings are for a person; the name of the file comes before each.
 	Warnings []string
 }
 
-// Replace replaces base by ours. What other programs save meanwhile is merged. The error is ErrChanged if the file does not
-// exist, or Merge's if ours conflicts with what was saved, which then stays.
+// Replace replaces base by ours. What other programs save meanwhile is merged. The error is
+// ErrChanged if the file does not exist, or Merge's if ours conflicts with what was saved, which
+// then stays.
 func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 	w, err := c.fileChange(path)
 	if err != nil {
@@ -296,8 +299,8 @@ func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 	return r, err
 }
 
-// Create makes a file with some permissions, less those that the process may not give, and with the folders that it needs; 0 is the usual
-// ones. The error is ErrChanged if the path exists.
+// Create makes a file with some permissions, less those that the process may not give, and with the
+// folders that it needs; 0 is the usual ones. The error is ErrChanged if the path exists.
 func (c *Change) Create(path string, content []byte, mode fs.FileMode) (Result, error) {
 	w, err := c.fileChange(path)
 	made := errors.Is(err, fs.ErrNotExist) // the folder is missing too
@@ -384,7 +387,8 @@ func (w *fileChange) folders(path string) (made []place, err error) {
 	return made, err
 }
 
-// removeFolders removes the folders that were made for a file that could not be created, unless they are not empty.
+// removeFolders removes the folders that were made for a file that could not be created, unless
+// they are not empty.
 func (w *fileChange) removeFolders(made []place) {
 	for i := len(made) - 1; i >= 0; i-- {
 		dir, err := w.d.o.FS.Open(made[i].dir)
@@ -442,7 +446,8 @@ func (c *Change) Delete(path string, base []byte) (Result, error) {
 		w.discard(temp, v)
 		return Result{}, nil
 	}
-	// Another program saved it at the last moment. If the path exists again by now, that file stays.
+	// Another program saved it at the last moment. If the path exists again by now, that file
+	// stays.
 	switch put := w.d.place(w.dir, temp, w.at.name); {
 	case put == nil:
 		v.close()
@@ -457,9 +462,10 @@ func (c *Change) Delete(path string, base []byte) (Result, error) {
 	return Result{}, errors.Join(ErrChanged, err)
 }
 
-// Move gives a file that says base another name, which nothing may have, in a folder that is made where it is missing. What
-// another program saves meanwhile moves along. The error is ErrChanged where the file says something else, or where there is
-// something already, and ErrAcross where to is on another file system.
+// Move gives a file that says base another name, which nothing may have, in a folder that is made
+// where it is missing. What another program saves meanwhile moves along. The error is ErrChanged
+// where the file says something else, or where there is something already, and ErrAcross where to
+// is on another file system.
 func (c *Change) Move(from, to string, base []byte) (Result, error) {
 	was := sideOf(base)
 	w, err := c.expect(from, was)
@@ -549,8 +555,9 @@ func (w *fileChange) sameFileOtherCase(dir Dir, to place) bool {
 	return err == nil && (st.Links == 1 || st.Mode.IsDir()) && same(w.dir, w.at.name, dir, to.name)
 }
 
-// Folders makes a folder, with those that it needs, and gives those that it made, the outermost first. Unmake removes those
-// of them that are empty. Neither is in the journal: a crash leaves an empty folder at most.
+// Folders makes a folder, with those that it needs, and gives those that it made, the outermost
+// first. Unmake removes those of them that are empty. Neither is in the journal: a crash leaves an
+// empty folder at most.
 func (c *Change) Folders(path string) (made []string, err error) {
 	w := &fileChange{c: c, d: c.d}
 	at, err := w.folders(path)
@@ -570,11 +577,12 @@ func (c *Change) Unmake(made []string) {
 	w.removeFolders(at)
 }
 
-// partSuffix ends the name of a temporary file while it is being written, so that recovery never takes a part for the
-// whole.
+// partSuffix ends the name of a temporary file while it is being written, so that recovery never
+// takes a part for the whole.
 const partSuffix = ".part"
 
-// writerWait is how long to wait for a file that another process has open for writing, and step the polling interval.
+// writerWait is how long to wait for a file that another process has open for writing, and step the
+// polling interval.
 const (
 	writerWait = 20 * time.Millisecond
 	writerPoll = time.Millisecond

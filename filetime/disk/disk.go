@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TempPrefix begins the names of temporary files. After it come the number of the intent, a hash of its content, the
-// index of the file in it, and a counter.
+// TempPrefix begins the names of temporary files. After it come the number of the intent, a hash of
+// its content, the index of the file in it, and a counter.
 const TempPrefix = ".tandem-tmp-"
 
 const (
@@ -21,7 +21,8 @@ const (
 	retainTime = 2 * time.Second
 	// maxExtensions is how often that is extended because another process still has the file open.
 	maxExtensions = 14
-	// syncDelay is the debounce of the ends of changes, so that many share one sync of their folder.
+	// syncDelay is the debounce of the ends of changes, so that many share one sync of their
+	// folder.
 	syncDelay = 100 * time.Millisecond
 	// Limits of what is retained at a time. Beyond them the oldest is released early.
 	maxRetained      = 64
@@ -30,7 +31,8 @@ const (
 
 // Why a change did not happen. The file has the content that others gave it.
 var (
-	// ErrChanged says that the file has not the content that the change was made for: read it again.
+	// ErrChanged says that the file has not the content that the change was made for: read it
+	// again.
 	ErrChanged = errors.New("another program has changed the file meanwhile")
 	// ErrNotRegular is a directory, a link, a device and so on.
 	ErrNotRegular = errors.New("it is not a regular file")
@@ -38,8 +40,8 @@ var (
 	ErrAcross = errors.New("the destination is on another file system")
 	// ErrTooLarge is a file beyond the limit.
 	ErrTooLarge = errors.New("it is too large to be compared")
-	// ErrNoBackup says that the file system has neither exchange nor hard links, and there is no journal to keep the
-	// old content.
+	// ErrNoBackup says that the file system has neither exchange nor hard links, and there is no
+	// journal to keep the old content.
 	ErrNoBackup = errors.New("the file system can neither exchange files nor link them")
 )
 
@@ -65,10 +67,12 @@ type Options struct {
 	FS FS // nil is System(nil)
 	// Journal is the write-ahead log. Without one a crash may leave temporary files behind.
 	Journal Journal
-	// Merge is a three-way merge. An error is a conflict: theirs stays, and the change fails with it. nil never merges.
+	// Merge is a three-way merge. An error is a conflict: theirs stays, and the change fails with
+	// it. nil never merges.
 	Merge func(path string, base, ours, theirs []byte) ([]byte, error)
-	// Nearest says which of several versions another program had read that has saved data: an exchange can come between its
-	// read and its write. The first is the newest, and the result if Nearest is nil.
+	// Nearest says which of several versions another program had read that has saved data: an
+	// exchange can come between its read and its write. The first is the newest, and the result if
+	// Nearest is nil.
 	Nearest func(versions [][]byte, data []byte) int
 	// Limit is the size in bytes of the largest file that is compared, 0 for any.
 	Limit int64
@@ -82,7 +86,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Disk changes files. All methods may be called concurrently, also by several processes on the same files.
+// Disk changes files. All methods may be called concurrently, also by several processes on the same
+// files.
 type Disk struct {
 	o Options
 
@@ -200,8 +205,8 @@ func (d *Disk) endBackground() {
 	d.idle.Broadcast()
 }
 
-// finishRetained merges what was written to a displaced file and removes it, unless another program still has it open and its time was
-// extended less than more times.
+// finishRetained merges what was written to a displaced file and removes it, unless another program
+// still has it open and its time was extended less than more times.
 func (d *Disk) finishRetained(h *retainedFile, maxExtensions int) {
 	dir, err := d.o.FS.Open(h.at.dir)
 	if err == nil {
@@ -324,8 +329,8 @@ func outcome(err error) Outcome {
 	return Landed
 }
 
-// scheduleSync takes a change whose temporary files are all removed. Its outcome is written once its folders are synced, so
-// that the journal is never ahead of the disk.
+// scheduleSync takes a change whose temporary files are all removed. Its outcome is written once
+// its folders are synced, so that the journal is never ahead of the disk.
 func (d *Disk) scheduleSync(c *Change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -360,8 +365,8 @@ func (d *Disk) sync() {
 	}
 }
 
-// Settle removes displaced files and writes the outcomes of all changes that have ended. It is for the end of the process;
-// changes may go on.
+// Settle removes displaced files and writes the outcomes of all changes that have ended. It is for
+// the end of the process; changes may go on.
 func (d *Disk) Settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

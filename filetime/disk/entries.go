@@ -5,10 +5,11 @@ import (
 	"io/fs"
 )
 
-// What is done to folders, links and files that are no text is not compared by content: a rename takes along whatever is there, and a removal
-// is the caller's to check.
+// What is done to folders, links and files that are no text is not compared by content: a rename
+// takes along whatever is there, and a removal is the caller's to check.
 
-// MoveEntry gives a folder with all that is in it, a link, or any file another name, which nothing may have. The errors are those of Move.
+// MoveEntry gives a folder with all that is in it, a link, or any file another name, which nothing
+// may have. The errors are those of Move.
 func (c *Change) MoveEntry(from, to string) error {
 	w, err := c.fileChange(from)
 	if err != nil {
@@ -24,7 +25,8 @@ func (c *Change) MoveEntry(from, to string) error {
 	return w.rename(to)
 }
 
-// Remove removes a link itself, or a file whatever it says. It is not in the journal and cannot be undone.
+// Remove removes a link itself, or a file whatever it says. It is not in the journal and cannot be
+// undone.
 func (c *Change) Remove(path string) error {
 	return c.unlogged(path, Dir.Remove)
 }

@@ -12,8 +12,8 @@ type FS interface {
 	Open(path string) (Dir, error)
 }
 
-// Dir is an open folder, whatever its path leads to by now. Each method is about one system call; names are those of
-// entries, and no link is followed.
+// Dir is an open folder, whatever its path leads to by now. Each method is about one system call;
+// names are those of entries, and no link is followed.
 type Dir interface {
 	// Open opens a file for reading. It never blocks on one that is not regular.
 	Open(name string) (File, error)
@@ -26,7 +26,8 @@ type Dir interface {
 	Writable(name string) error
 	Mkdir(name string) error
 	Link(name string, to Dir, as string) error
-	// Rename replaces what has the new name, Place fails with fs.ErrExist instead, Exchange swaps two names atomically.
+	// Rename replaces what has the new name, Place fails with fs.ErrExist instead, Exchange swaps
+	// two names atomically.
 	Rename(name, as string) error
 	Place(name string, to Dir, as string) error
 	Exchange(a, b string) error
@@ -49,8 +50,9 @@ type File interface {
 	// SetXattr removes the attribute if value is nil.
 	SetXattr(name string, value []byte) error
 	Sync() error
-	// Alone takes a read lease (F_SETLEASE): no other process has the file open for writing, and one that opens it
-	// waits until the file is closed; from then on Alone is false. sure is false if the system has no leases.
+	// Alone takes a read lease (F_SETLEASE): no other process has the file open for writing, and
+	// one that opens it waits until the file is closed; from then on Alone is false. sure is false
+	// if the system has no leases.
 	Alone() (alone, sure bool)
 	// Again opens the file once more, at its beginning, even if it has no name any more.
 	Again() (File, error)

@@ -32,9 +32,11 @@ type Planned struct {
 	Path string // absolute, symbolic links resolved
 	// To is where a Move leads.
 	To string
-	// Buffer says that the change goes to the editor's buffer. After a crash it is not known whether it landed there.
+	// Buffer says that the change goes to the editor's buffer. After a crash it is not known
+	// whether it landed there.
 	Buffer bool
-	// Before are the bytes of the file, nil where there is none. A journal keeps them until the intent is collected.
+	// Before are the bytes of the file, nil where there is none. A journal keeps them until the
+	// intent is collected.
 	Before []byte
 	// BeforeHash and AfterHash are Hash of the bytes before and after, "" where there is no file.
 	BeforeHash, AfterHash string
@@ -53,16 +55,17 @@ const (
 	Foreign   Outcome = "foreign"    // the file has neither the content before nor the one after
 )
 
-// Journal is a write-ahead log, which survives crashes of the process and of the machine. All methods may be called
-// concurrently, also by several processes on the same journal.
+// Journal is a write-ahead log, which survives crashes of the process and of the machine. All
+// methods may be called concurrently, also by several processes on the same journal.
 type Journal interface {
-	// Begin writes an intent with the bytes before it and gives its ID. Once it returns, both are synced.
+	// Begin writes an intent with the bytes before it and gives its ID. Once it returns, both are
+	// synced.
 	Begin(Intent) (int64, error)
 	// Keep stores bytes of a file under their Hash, and has synced them once it returns.
 	Keep(intent int64, path string, data []byte) (hash string, err error)
 	// End writes an outcome. It need not be synced: recovery judges by the files if it is lost.
 	End(id int64, o Outcome) error
-	// Orphans gives the open intents of processes that have ended, with the bytes before, and makes them this
-	// process's own.
+	// Orphans gives the open intents of processes that have ended, with the bytes before, and makes
+	// them this process's own.
 	Orphans() ([]Intent, error)
 }

@@ -21,17 +21,19 @@ type Recovered struct {
 // RecoveredFile is the outcome of one operation.
 type RecoveredFile struct {
 	Outcome Outcome
-	// Merged says that what another program had saved was in a temporary file and is merged into the file now. Kept are the
-	// hashes of such contents in the journal.
+	// Merged says that what another program had saved was in a temporary file and is merged into
+	// the file now. Kept are the hashes of such contents in the journal.
 	Merged bool
 	Kept   []string
 }
 
-// Recover finds the outcomes of open intents of processes that have ended, the oldest first. It judges by the content
-// of the files, removes temporary files, and changes a file only to restore what another program had saved.
+// Recover finds the outcomes of open intents of processes that have ended, the oldest first. It
+// judges by the content of the files, removes temporary files, and changes a file only to restore
+// what another program had saved.
 //
-// A file with the content after the intent has landed, one with the content before has not, and a buffer is unknown.
-// Any other content is foreign: another program has saved it since, and it stays.
+// A file with the content after the intent has landed, one with the content before has not, and a
+// buffer is unknown. Any other content is foreign: another program has saved it since, and it
+// stays.
 func (d *Disk) Recover() ([]Recovered, error) {
 	if d.o.Journal == nil {
 		return nil, nil
@@ -69,7 +71,8 @@ type trail struct {
 	exists bool
 	err    error // it exists and cannot be read
 	hash   string
-	// hashBefore is the hash of the content when the next intent began; ours says that only our own changes came after that.
+	// hashBefore is the hash of the content when the next intent began; ours says that only our own
+	// changes came after that.
 	hashBefore string
 	onlyOurs   bool
 }
@@ -189,8 +192,9 @@ func (r *recovery) tempFiles(w *fileChange) []string {
 	return out
 }
 
-// clear removes a temporary file. If its content is neither the one before nor ours, another program saved it: it is
-// kept in the journal, and merged into the file if that still has our content.
+// clear removes a temporary file. If its content is neither the one before nor ours, another
+// program saved it: it is kept in the journal, and merged into the file if that still has our
+// content.
 func (r *recovery) clear(w *fileChange, p Planned, name string, t *trail, out *RecoveredFile) {
 	leave := func(err error) {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -245,8 +249,8 @@ func (r *recovery) clear(w *fileChange, p Planned, name string, t *trail, out *R
 	}
 }
 
-// mergeBack merges what another program had saved into the file with our content. If they conflict, or the base of the
-// merge is lost, theirs replaces the file.
+// mergeBack merges what another program had saved into the file with our content. If they conflict,
+// or the base of the merge is lost, theirs replaces the file.
 func (r *recovery) mergeBack(w *fileChange, p Planned, name string, v *openedFile, t *trail, out *RecoveredFile) {
 	var merged []byte
 	err := ErrNotRegular
@@ -292,8 +296,8 @@ func (r *recovery) mergeBack(w *fileChange, p Planned, name string, v *openedFil
 	t.read(w)
 }
 
-// recordMove takes in a Move: what older intents say of the path that it led from is about the file where it is now. What they left
-// beside it there is kept in the journal and not merged any more.
+// recordMove takes in a Move: what older intents say of the path that it led from is about the file
+// where it is now. What they left beside it there is kept in the journal and not merged any more.
 func (r *recovery) recordMove(c *Change, p Planned, o Outcome) {
 	if o != Landed {
 		if t := r.files[p.Path]; t != nil {
@@ -313,13 +317,14 @@ func (r *recovery) recordMove(c *Change, p Planned, o Outcome) {
 	r.files[p.Path], r.files[p.To] = t, &trail{}
 }
 
-// finishRelink ends a relink: the name that the file had in between is removed if it is that of the moved file, else it is what another
-// program had saved, and that goes back.
+// finishRelink ends a relink: the name that the file had in between is removed if it is that of the
+// moved file, else it is what another program had saved, and that goes back.
 func (r *recovery) finishRelink(w *fileChange, p Planned) {
 	to := placeOf(p.To)
 	for _, name := range r.tempFiles(w) {
 		dir, err := w.d.o.FS.Open(to.dir)
-		// It is also in its place where an earlier recovery was stopped between the link and the removal.
+		// It is also in its place where an earlier recovery was stopped between the link and the
+		// removal.
 		if err == nil && (same(w.dir, name, dir, to.name) || same(w.dir, name, w.dir, w.at.name)) {
 			err = w.dir.Remove(name)
 		} else if err == nil {

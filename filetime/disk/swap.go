@@ -94,7 +94,8 @@ func (d *Disk) readOpened(f File) (_ *openedFile, err error) {
 	return v, nil
 }
 
-// readDisplaced is look that waits a little for a process that is writing the file, if the content is not the expected one.
+// readDisplaced is look that waits a little for a process that is writing the file, if the content
+// is not the expected one.
 func (w *fileChange) readDisplaced(temp string, expected side) (*openedFile, error) {
 	v, err := w.d.read(w.dir, temp)
 	for waited := time.Duration(0); err == nil && !v.is(expected) && !v.alone && waited < writerWait; waited += writerPoll {
@@ -173,7 +174,8 @@ func (w *fileChange) nameTemp(d *tempFile) (name string, warnings []string, err 
 			err = cerr
 		}
 	}
-	// Not every file system has anonymous files, and not every container has the /proc that is needed to name them.
+	// Not every file system has anonymous files, and not every container has the /proc that is
+	// needed to name them.
 	if !anonymous && (unsupported(err) || errors.Is(err, syscall.EISDIR)) || anonymous && d.err == nil && err != nil && !noSpace(err) {
 		return w.write(d.content, d.template, true)
 	}
@@ -207,8 +209,8 @@ func (w *fileChange) write(content side, like string, sync bool) (name string, w
 	return name, d.warnings, nil
 }
 
-// copyMetadata gives f the mode without setuid and setgid, the owner and the attributes of another file. The attribute that
-// gives a program rights of the system goes too.
+// copyMetadata gives f the mode without setuid and setgid, the owner and the attributes of another
+// file. The attribute that gives a program rights of the system goes too.
 func copyMetadata(f, model File) (warnings []string, err error) {
 	st, err := model.Stat()
 	if err != nil {
@@ -264,8 +266,8 @@ func copyMetadata(f, model File) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// discard removes a displaced file once no other process has it open for writing. What another program saved goes to
-// the journal first. It takes ownership of v.
+// discard removes a displaced file once no other process has it open for writing. What another
+// program saved goes to the journal first. It takes ownership of v.
 func (w *fileChange) discard(temp string, v *openedFile) {
 	if (w.foreignHashes[v.sum()] || !w.ownHashes[v.sum()]) && (w.d.o.Journal != nil || !w.mergedHashes[v.sum()]) {
 		if _, err := w.c.keep(w.at, v.data); err != nil {
@@ -284,8 +286,8 @@ func (w *fileChange) discard(temp string, v *openedFile) {
 	w.d.retain(&retainedFile{c: w.c, at: w.at, temp: temp, data: v.data, deletes: w.deletes})
 }
 
-// dispose removes a displaced file that no other process had open for writing. A file opened since is
-// retained.
+// dispose removes a displaced file that no other process had open for writing. A file opened since
+// is retained.
 func (w *fileChange) dispose(s displacedFile) {
 	h := &retainedFile{c: w.c, at: w.at, temp: s.temp, data: s.v.data, deletes: w.deletes}
 	gone, err := s.v.removeUnlessWriter(w.dir, s.temp, h)
@@ -298,8 +300,8 @@ func (w *fileChange) dispose(s displacedFile) {
 	}
 }
 
-// removeUnlessWriter removes a file unless a process waits to open it for writing. If one began to wait meanwhile, h gets the
-// file, which has no name then.
+// removeUnlessWriter removes a file unless a process waits to open it for writing. If one began to
+// wait meanwhile, h gets the file, which has no name then.
 func (v *openedFile) removeUnlessWriter(dir Dir, name string, h *retainedFile) (gone bool, err error) {
 	if alone, _ := v.file.Alone(); !alone {
 		return false, nil
@@ -327,11 +329,13 @@ func (w *fileChange) logLeftBehind(temp string, err error) {
 }
 
 const (
-	// From this exchange on a file is one that is saved all the time, which could never be changed if it is saved faster than content
-	// is synced or merged: content is synced after the exchange, and programs that write in place have to wait for the exchange.
+	// From this exchange on a file is one that is saved all the time, which could never be changed
+	// if it is saved faster than content is synced or merged: content is synced after the exchange,
+	// and programs that write in place have to wait for the exchange.
 	busyThreshold = 3
 	maxTries      = 200
-	// How often the file is read before the first exchange, and before each further one, to merge what others have saved.
+	// How often the file is read before the first exchange, and before each further one, to merge
+	// what others have saved.
 	firstReads, laterReads = 20, 2
 	// How many versions of a file, and bytes of them, are kept that another program may have read.
 	maxVersions     = 32
@@ -341,8 +345,8 @@ const (
 // errBusy says that a file was saved too often.
 var errBusy = errors.New("it is being saved all the time")
 
-// StuckError is a change that could be neither finished nor reverted: what another program had saved is in Temp until
-// the next start.
+// StuckError is a change that could be neither finished nor reverted: what another program had
+// saved is in Temp until the next start.
 type StuckError struct {
 	Temp string
 	Err  error
@@ -379,9 +383,10 @@ func (s *side) is(o side) bool {
 	return same
 }
 
-// swap exchanges temp, with the content now, and the file, which should have the content expected. If the displaced
-// file has another content, another program has saved it: that is merged with now, or in a conflict restored, and
-// exchanged again, until the displaced content is the one that was put there before.
+// swap exchanges temp, with the content now, and the file, which should have the content expected.
+// If the displaced file has another content, another program has saved it: that is merged with now,
+// or in a conflict restored, and exchanged again, until the displaced content is the one that was
+// put there before.
 func (w *fileChange) swap(temp string, expected, now side) (_ Result, err error) {
 	type displaced struct {
 		temp string
@@ -507,9 +512,10 @@ func newestVersions(versions [][]byte) [][]byte {
 	return versions
 }
 
-// catchUp merges what others save before the exchange. A save that it misses is found after the exchange, but then
-// other programs may have read the content in between. With pin it gives the file under its lease, if it gets one: a program
-// that opens the file for writing waits in the kernel until it is closed.
+// catchUp merges what others save before the exchange. A save that it misses is found after the
+// exchange, but then other programs may have read the content in between. With pin it gives the
+// file under its lease, if it gets one: a program that opens the file for writing waits in the
+// kernel until it is closed.
 func (w *fileChange) catchUp(a attempt, read *[][]byte, looks int, pin bool) (_ attempt, pinned *openedFile) {
 	for range looks {
 		v, err := w.d.read(w.dir, w.at.name)
@@ -557,8 +563,8 @@ func (w *fileChange) sync(name string) error {
 	return f.Sync()
 }
 
-// replace is swap for file systems without exchange: a hard link keeps the old file until it has been compared. A save
-// by rename between the comparison and our rename is overwritten.
+// replace is swap for file systems without exchange: a hard link keeps the old file until it has
+// been compared. A save by rename between the comparison and our rename is overwritten.
 func (w *fileChange) replace(temp string, base, target side) (Result, error) {
 	for try := 1; ; try++ {
 		r, next, err := w.tryReplace(temp, base, target)

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// System is the file system of the machine. open opens a folder by its absolute path, following no link; nil opens any.
+// System is the file system of the machine. open opens a folder by its absolute path, following no
+// link; nil opens any.
 func System(open func(path string) (*os.File, error)) FS {
 	if open == nil {
 		open = openAny
@@ -225,13 +226,14 @@ func (f regular) SetXattr(name string, value []byte) error {
 }
 
 func (f regular) Alone() (alone, sure bool) {
-	// A read lease is granted only while no process has the file open for writing; one that opens it so waits.
+	// A read lease is granted only while no process has the file open for writing; one that opens
+	// it so waits.
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if err != nil {
 		return false, errors.Is(err, unix.EAGAIN)
 	}
-	// A process that waits and gets a signal begins again and has not the file open in between, but the lease is still
-	// to be broken.
+	// A process that waits and gets a signal begins again and has not the file open in between, but
+	// the lease is still to be broken.
 	kind, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0)
 	return err == nil && kind == unix.F_RDLCK, true
 }

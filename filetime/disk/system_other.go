@@ -10,9 +10,10 @@ import (
 	"runtime"
 )
 
-// System is the file system of the machine. Here it refuses everything: what Disk promises rests on system calls of
-// Linux (exchanging two names, files without a name, leases), and no weaker promise has been tried out. Files that are
-// open in the editor are still changed there, and an editor that saves files can be given closed ones too.
+// System is the file system of the machine. Here it refuses everything: what Disk promises rests on
+// system calls of Linux (exchanging two names, files without a name, leases), and no weaker promise
+// has been tried out. Files that are open in the editor are still changed there, and an editor that
+// saves files can be given closed ones too.
 func System(func(path string) (*os.File, error)) FS { return system{} }
 
 type system struct{}

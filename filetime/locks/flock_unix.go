@@ -10,7 +10,8 @@ import (
 // noFollow refuses to open a symbolic link.
 const noFollow = syscall.O_NOFOLLOW
 
-// tryLock takes the flock of a file, exclusive or shared, and never waits; errHeld if another open file has it.
+// tryLock takes the flock of a file, exclusive or shared, and never waits; errHeld if another open
+// file has it.
 func tryLock(f *os.File, exclusive bool) error {
 	how := syscall.LOCK_SH
 	if exclusive {

@@ -1,5 +1,6 @@
-// Package locks has the exclusive locks of paths under which files are read, changed and written. In one process they are
-// semaphores, between processes flock on files of a shared folder, in the order in which the processes asked.
+// Package locks has the exclusive locks of paths under which files are read, changed and written.
+// In one process they are semaphores, between processes flock on files of a shared folder, in the
+// order in which the processes asked.
 package locks
 
 import (
@@ -18,8 +19,8 @@ import (
 type Options struct {
 	// Dir is the folder of the lock files that are shared with other processes, "" for none.
 	Dir string
-	// Private reports that no other process can change a path now, as the buffer of an open document: it gets no lock file.
-	// May be nil.
+	// Private reports that no other process can change a path now, as the buffer of an open
+	// document: it gets no lock file. May be nil.
 	Private func(path string) bool
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -56,9 +57,10 @@ func New(o Options) *Locks {
 	return l
 }
 
-// Lock takes the locks of paths in sorted order, against deadlocks. The Holder of ctx is named to others. It waits without
-// limit for calls of this process; the time that it and those wait for another process is limited to Wait in all, and then
-// the error is a *filetime.Error with reason "locked".
+// Lock takes the locks of paths in sorted order, against deadlocks. The Holder of ctx is named to
+// others. It waits without limit for calls of this process; the time that it and those wait for
+// another process is limited to Wait in all, and then the error is a *filetime.Error with reason
+// "locked".
 func (l *Locks) Lock(ctx context.Context, paths ...string) (unlock func(), err error) {
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	who := filetime.HolderOf(ctx)
@@ -114,7 +116,8 @@ type waiter struct {
 	since time.Time
 }
 
-// from is when it began to wait, if it waits for a call that has waited for another process since blocked.
+// from is when it began to wait, if it waits for a call that has waited for another process since
+// blocked.
 func (w *waiter) from(blocked time.Time) time.Time {
 	switch {
 	case !w.since.IsZero():
@@ -125,7 +128,8 @@ func (w *waiter) from(blocked time.Time) time.Time {
 	return blocked
 }
 
-// take waits for a lock: without limit while its holder works, and up to the limit while that waits for another process.
+// take waits for a lock: without limit while its holder works, and up to the limit while that waits
+// for another process.
 func (l *Locks) take(ctx context.Context, path string, who filetime.Holder, wait *waiter) error {
 	l.mu.Lock()
 	k := l.held[path]
@@ -173,7 +177,8 @@ func (l *Locks) take(ctx context.Context, path string, who filetime.Holder, wait
 	}
 }
 
-// block sets since when the locks, which the caller has in this process, are waited for in another one.
+// block sets since when the locks, which the caller has in this process, are waited for in another
+// one.
 func (l *Locks) block(paths []string, since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

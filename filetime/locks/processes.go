@@ -28,9 +28,9 @@ const (
 	theLock, theTurn = "lock", "turn"
 )
 
-// processes are advisory locks of paths between processes with the same folder: flock on files there, one for each of a
-// fixed number of shards. The kernel releases those of a killed process. They only avoid conflicts; correctness rests on
-// the compare-and-swap.
+// processes are advisory locks of paths between processes with the same folder: flock on files
+// there, one for each of a fixed number of shards. The kernel releases those of a killed process.
+// They only avoid conflicts; correctness rests on the compare-and-swap.
 type processes struct {
 	dir  string
 	log  *slog.Logger
@@ -41,7 +41,8 @@ type processes struct {
 	none   bool // they do not work here
 }
 
-// shard is one of the locks. The calls of this process share it, since they exclude each other by locks of their own.
+// shard is one of the locks. The calls of this process share it, since they exclude each other by
+// locks of their own.
 type shard struct {
 	slot    chan struct{} // guards the fields below
 	file    *os.File      // nil while the lock is free
@@ -71,8 +72,8 @@ func (p *processes) name(n int, what string) string {
 	return filepath.Join(p.dir, fmt.Sprintf("%02x.%s", n, what))
 }
 
-// lock takes the locks of paths in the order of their shards, against deadlocks. since is when the call began to wait
-// for another process.
+// lock takes the locks of paths in the order of their shards, against deadlocks. since is when the
+// call began to wait for another process.
 func (p *processes) lock(ctx context.Context, paths []string, who filetime.Holder, since time.Time) (release func(), err error) {
 	paths = slices.Clone(paths)
 	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(shardOf(a), shardOf(b)) })
@@ -195,7 +196,8 @@ func (p *processes) take(ctx context.Context, path string, who filetime.Holder) 
 	return nil
 }
 
-// acquire takes a FIFO ticket lock, so that a process that takes the lock repeatedly cannot starve another.
+// acquire takes a FIFO ticket lock, so that a process that takes the lock repeatedly cannot starve
+// another.
 func (p *processes) acquire(ctx context.Context, who holding) (*os.File, error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err
@@ -240,7 +242,8 @@ func (p *processes) flock(ctx context.Context, n int, what string, waits func())
 // errHeld says that a file is locked.
 var errHeld = errors.New("the lock is taken")
 
-// unlockAndClose unlocks before it closes: a child process that is being started may have inherited the file.
+// unlockAndClose unlocks before it closes: a child process that is being started may have inherited
+// the file.
 func unlockAndClose(f *os.File) {
 	unlock(f)
 	_ = f.Close()
@@ -302,8 +305,8 @@ func (p *processes) reads(n int, what string, is func(holding) bool) (holding, b
 	}
 }
 
-// Empty empties the lock files of a folder that killed processes have left. The files stay, since a process may lock one
-// at any moment.
+// Empty empties the lock files of a folder that killed processes have left. The files stay, since a
+// process may lock one at any moment.
 func Empty(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 	for _, name := range files {

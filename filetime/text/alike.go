@@ -10,8 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Skeleton returns what can be seen of a text: letters and their accents as one sign each, no signs of no width, one kind of blank and of
-// hyphen, and Latin letters for those of other scripts that look the same.
+// Skeleton returns what can be seen of a text: letters and their accents as one sign each, no signs
+// of no width, one kind of blank and of hyphen, and Latin letters for those of other scripts that
+// look the same.
 func Skeleton(s string) string {
 	if isASCII(s) {
 		return s
@@ -35,8 +36,8 @@ func Skeleton(s string) string {
 	}, s)))
 }
 
-// LooksLike returns a regular expression, in the syntax of Rust's crate, for the texts that cannot be told from a literal one by their
-// looks: those with its Skeleton.
+// LooksLike returns a regular expression, in the syntax of Rust's crate, for the texts that cannot
+// be told from a literal one by their looks: those with its Skeleton.
 func LooksLike(literal string) string {
 	const unseen = `[\p{Cf}\x{34F}\x{115F}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{E0100}-\x{E01EF}]*`
 	var b strings.Builder
@@ -67,7 +68,8 @@ func LooksLike(literal string) string {
 	return b.String()
 }
 
-// OtherForm returns a text in the other Unicode form, in which letters with accents are one sign or several; "" where it has none.
+// OtherForm returns a text in the other Unicode form, in which letters with accents are one sign or
+// several; "" where it has none.
 func OtherForm(s string) string {
 	for _, form := range []norm.Form{norm.NFD, norm.NFC} {
 		if other := form.String(s); other != s {
@@ -94,8 +96,9 @@ func latin(r rune) (rune, bool) {
 	return l, true
 }
 
-// Odd describes the first sign of a line that another one lacks and that cannot be told from others by its looks: a sign of no width,
-// another kind of blank, an accent that is a sign of its own, a letter of another script that looks Latin. It is "" where there is none.
+// Odd describes the first sign of a line that another one lacks and that cannot be told from others
+// by its looks: a sign of no width, another kind of blank, an accent that is a sign of its own, a
+// letter of another script that looks Latin. It is "" where there is none.
 func Odd(line, other string) string {
 	had := map[rune]int{}
 	for _, r := range other {

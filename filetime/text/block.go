@@ -22,20 +22,24 @@ type Line struct {
 	Text string
 }
 
-// Block is a hunk of a patch: lines that stand together in a text, and what becomes of them. All fields but Lines narrow the
-// search. A block that only adds goes below the innermost line of Under, to the start with AtStart, else to the end of the text.
+// Block is a hunk of a patch: lines that stand together in a text, and what becomes of them. All
+// fields but Lines narrow the search. A block that only adds goes below the innermost line of
+// Under, to the start with AtStart, else to the end of the text.
 type Block struct {
 	Lines []Line
-	// Under are lines that the block stands below, the outermost first: each has a block of its own of the lines that are
-	// indented more, and the search is in there; only where nothing is found, in all that follows.
+	// Under are lines that the block stands below, the outermost first: each has a block of its own
+	// of the lines that are indented more, and the search is in there; only where nothing is found,
+	// in all that follows.
 	Under []string
 	// Section is one more such line, if the text has it.
 	Section string
-	// Number is the line (from 1) at which the block begins, for choosing among several places; 0 is not known.
+	// Number is the line (from 1) at which the block begins, for choosing among several places; 0
+	// is not known.
 	Number int
 	// AtStart and AtEnd say that the block begins and ends with the text.
 	AtStart, AtEnd bool
-	// Open says that the last line that is added gets no line end, if it becomes the last of the text.
+	// Open says that the last line that is added gets no line end, if it becomes the last of the
+	// text.
 	Open bool
 	// Loose takes lines for the same that differ in their indentation.
 	Loose bool
@@ -62,9 +66,10 @@ type ContextError struct{ Line string }
 
 func (e *ContextError) Error() string { return fmt.Sprintf("there is no line %q", e.Line) }
 
-// LocateBlock finds the only place of a block in t, and the edits that its lines make there: of whole lines, and with the
-// lines that are kept as t has them. Where several places fit, those from the byte offset from on are preferred, then the one at the line
-// b.Number. A block that changes nothing has no edits.
+// LocateBlock finds the only place of a block in t, and the edits that its lines make there: of
+// whole lines, and with the lines that are kept as t has them. Where several places fit, those from
+// the byte offset from on are preferred, then the one at the line b.Number. A block that changes
+// nothing has no edits.
 //
 // The errors are [*NotFoundError], [*AmbiguousError] and [*ContextError].
 func LocateBlock(t Text, b Block, from int) (Found, error) {
@@ -127,7 +132,8 @@ type blocks struct {
 	old  []string
 }
 
-// lined is a view in rows, which are called lines here. A text that ends with a line end has no further line.
+// lined is a view in rows, which are called lines here. A text that ends with a line end has no
+// further line.
 type lined struct {
 	view
 	lines []string
@@ -151,8 +157,8 @@ func (l *blocks) read(how fold) *lined {
 // scope is a range of lines, from 0, without the last.
 type scope struct{ start, end int }
 
-// scopes gives where to look first: the blocks below the lines of Under; and where to look else: in all that follows the first of
-// the outermost.
+// scopes gives where to look first: the blocks below the lines of Under; and where to look else: in
+// all that follows the first of the outermost.
 func (l *blocks) scopes(v *lined) (near []scope, far scope, err error) {
 	whole := scope{0, len(v.lines)}
 	near, far = []scope{whole}, whole
@@ -193,8 +199,8 @@ func outer(within []scope) []scope {
 	return out
 }
 
-// like gives the lines within scopes that are like one: the same, the same but for blanks around them, with plain signs, or else
-// that begin with it.
+// like gives the lines within scopes that are like one: the same, the same but for blanks around
+// them, with plain signs, or else that begin with it.
 func (v *lined) like(line string, within []scope) []int {
 	bare := strings.TrimSpace(line)
 	plain := func(s string) string { return project(strings.TrimSpace(s), glyphs).s }
@@ -221,7 +227,8 @@ func (v *lined) like(line string, within []scope) []int {
 	return nil
 }
 
-// scopeEnd is the line after the block that line i begins: the next that is indented no more and closes nothing.
+// scopeEnd is the line after the block that line i begins: the next that is indented no more and
+// closes nothing.
 func (v *lined) scopeEnd(i int) int {
 	depth := columns(v.lines[i])
 	for j := i + 1; j < len(v.lines); j++ {
@@ -266,7 +273,8 @@ func (l *blocks) ambiguous(p fit) error {
 	return e
 }
 
-// places gives where the block stands at a tier. Of several it leaves the one that the order of blocks or a line number tells.
+// places gives where the block stands at a tier. Of several it leaves the one that the order of
+// blocks or a line number tells.
 func (l *blocks) places(plain *lined, tier int, within []scope) fit {
 	lines, old := plain.lines, l.old
 	fold := func(how func(string) string) {
@@ -403,7 +411,8 @@ func (l *blocks) found(plain *lined, p fit, tier int) (Found, error) {
 	return f, nil
 }
 
-// ends puts the line ends right at the end of the text: the lines from from to at of v are replaced by add.
+// ends puts the line ends right at the end of the text: the lines from from to at of v are replaced
+// by add.
 func (l *blocks) ends(v *lined, from, at int, last bool, old, add string) (string, string) {
 	if at < len(v.lines) {
 		return old, add
@@ -453,8 +462,8 @@ func newReindent(old, lines []string) reindent {
 	return r
 }
 
-// apply gives a line the indentation that a line of the text has which was quoted with the line's own, else what the longest shorter
-// one has and the rest of its own.
+// apply gives a line the indentation that a line of the text has which was quoted with the line's
+// own, else what the longest shorter one has and the rest of its own.
 func (r reindent) apply(line string) string {
 	if strings.TrimSpace(line) == "" {
 		return line

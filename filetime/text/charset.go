@@ -52,8 +52,8 @@ const (
 // Sniffed is how many bytes of a file's beginning Binary is to be given.
 const Sniffed = 8 << 10
 
-// Binary says that a file is no text, from its first Sniffed bytes: there is a NUL among them. Decode knows of texts with NULs
-// in other charsets.
+// Binary says that a file is no text, from its first Sniffed bytes: there is a NUL among them.
+// Decode knows of texts with NULs in other charsets.
 func Binary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
 // Decode reads the bytes of a file: UTF-16 where they begin with its byte order mark,

@@ -71,9 +71,9 @@ func diffStrings(a, b string) Set { return newDiffer(len(a)+len(b)).strings(a, b
 // Run is a run of changed lines: lines A0 to A1 of one text became B0 to B1 of another.
 type Run struct{ A0, A1, B0, B1 int }
 
-// Lines returns the runs of lines in which a and b differ, in order and apart; a line ends after each \n. No run has a
-// line on both sides. Like that of Diff its work is bounded by a number of steps and not by time, so that the answer
-// depends on the texts alone.
+// Lines returns the runs of lines in which a and b differ, in order and apart; a line ends after
+// each \n. No run has a line on both sides. Like that of Diff its work is bounded by a number of
+// steps and not by time, so that the answer depends on the texts alone.
 func Lines(a, b string) []Run {
 	d := newDiffer(len(a) + len(b))
 	la, lb := d.sequence(a, lineEnd), d.sequence(b, lineEnd)
@@ -92,8 +92,8 @@ func lineEnd(s string) int {
 	return len(s)
 }
 
-// separate splits hunks that have a symbol on both sides, as a search that was cut off at its bound may leave them: each
-// symbol of b is paired with the next equal one of a.
+// separate splits hunks that have a symbol on both sides, as a search that was cut off at its bound
+// may leave them: each symbol of b is paired with the next equal one of a.
 func (d *differ) separate(a, b []int32, hunks []hunk) {
 	d.hunks = nil
 	for _, h := range hunks {

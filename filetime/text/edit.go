@@ -137,7 +137,8 @@ func (s Set) Meets(start, end int) bool {
 	return i < len(s) && s[i].Start < end
 }
 
-// mapRange returns where a range of the base stands afterwards, without what is inserted at its ends.
+// mapRange returns where a range of the base stands afterwards, without what is inserted at its
+// ends.
 func (s Set) mapRange(r Range) Range {
 	start := s.MapPos(r.Start, true)
 	return Range{start, max(start, s.MapPos(r.End, false))}

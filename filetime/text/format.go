@@ -57,7 +57,8 @@ func withEOL(s, eol string) string {
 	return strings.ReplaceAll(s, "\n", eol)
 }
 
-// ends finds line ends as eolAt does, of one place after the other: it looks at each part of the text once.
+// ends finds line ends as eolAt does, of one place after the other: it looks at each part of the
+// text once.
 type ends struct {
 	t           Text
 	from, until int // the places that have eol; none where until is before from

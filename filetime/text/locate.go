@@ -108,9 +108,10 @@ func Locate(t Text, old, new string, all bool) (Found, error) {
 	return l.answer(l.search(l.exact, l.trailing, l.indent, l.glyphs, l.escapes))
 }
 
-// LocateBare is Locate for a quotation that has blank lines at its start or its end which the text has not: it is looked for
-// with as few of them less as may be, and the new text has those less, too. It is for texts that the quotation was made of: in a
-// later one the line beside it may be another.
+// LocateBare is Locate for a quotation that has blank lines at its start or its end which the text
+// has not: it is looked for with as few of them less as may be, and the new text has those less,
+// too. It is for texts that the quotation was made of: in a later one the line beside it may be
+// another.
 func LocateBare(t Text, old, new string, all bool) (Found, error) {
 	l := locator{t: t, all: all, new: toLF(t, new)}
 	l.old = project(strings.TrimPrefix(old, bom), 0).s
@@ -131,7 +132,8 @@ func (l *locator) answer(f Found, err error) (Found, error) {
 	return f, nil
 }
 
-// search looks for the quotation in one way after the other: in the text, and in the text with a line end at its end.
+// search looks for the quotation in one way after the other: in the text, and in the text with a
+// line end at its end.
 func (l *locator) search(ways ...func() (Found, error)) (f Found, err error) {
 	if !l.all || !l.open() { // else the last line counts, too
 		for _, way := range ways {
@@ -146,14 +148,15 @@ func (l *locator) search(ways ...func() (Found, error)) (f Found, err error) {
 	return l.closed(func() (Found, error) { return l.search(ways...) })
 }
 
-// open reports whether the quotation ends with a line end and the text does not: as whole lines are quoted, its last one
-// would never be found.
+// open reports whether the quotation ends with a line end and the text does not: as whole lines are
+// quoted, its last one would never be found.
 func (l *locator) open() bool {
 	n := l.t.Len()
 	return n > 0 && endsLine(l.old) && !endsLine(l.t.Slice(n-1, n))
 }
 
-// closed carries out a search in the text with a line end at its end. What is put in there ends without one, as the text did.
+// closed carries out a search in the text with a line end at its end. What is put in there ends
+// without one, as the text did.
 func (l *locator) closed(search func() (Found, error)) (Found, error) {
 	t := l.t
 	n, eol := t.Len(), cmp.Or(eolAt(t, t.Len()), l.old[unitStart(l.old, len(l.old)-1):])
@@ -203,8 +206,8 @@ func (l *locator) bare() (Found, error) {
 	return Found{}, nil
 }
 
-// blankLines counts the blank lines with which a text in lines begins and ends, of each no more than maxBare. If there is
-// nothing else they are those at its start.
+// blankLines counts the blank lines with which a text in lines begins and ends, of each no more
+// than maxBare. If there is nothing else they are those at its start.
 func blankLines(s string) (top, bottom int) {
 	lines := strings.SplitAfter(s, "\n")
 	blank := func(line string) bool { return strings.HasSuffix(line, "\n") && strings.TrimSpace(line) == "" }

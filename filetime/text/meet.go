@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// slid is R9, before the two sets are compared. It returns ours with each insertion that does the same as one of theirs
-// moved to where that stands, which changes nothing of what ours does.
+// slid is R9, before the two sets are compared. It returns ours with each insertion that does the
+// same as one of theirs moved to where that stands, which changes nothing of what ours does.
 func (m *merger) slid(ours, theirs Set) Set {
 	cur, size := m.cur, m.base.Len()
 	out, first := ours, 0
@@ -30,8 +30,8 @@ func (m *merger) slid(ours, theirs Set) Set {
 	return out
 }
 
-// twice is R9 for what is not the same: it notes a conflict for each two edits, one of them an insertion, that can stand at
-// one place and both make the same line.
+// twice is R9 for what is not the same: it notes a conflict for each two edits, one of them an
+// insertion, that can stand at one place and both make the same line.
 func (m *merger) twice(ours, theirs Set) {
 	cur, size := m.cur, m.base.Len()
 	first := 0
@@ -72,8 +72,8 @@ func meet(a, b []string) bool {
 	return slices.ContainsFunc(b, func(l string) bool { return in[l] })
 }
 
-// from returns the index of the first edit, from the i-th on, that starts at off or later. What reaches give as off grows
-// with the edits, so that looking for all of them goes over s once.
+// from returns the index of the first edit, from the i-th on, that starts at off or later. What
+// reaches give as off grows with the edits, so that looking for all of them goes over s once.
 func from(s Set, i, off int) int {
 	for i < len(s) && s[i].Start < off {
 		i++
@@ -81,8 +81,8 @@ func from(s Set, i, off int) int {
 	return i
 }
 
-// reach returns the first and the last place at which edit i of s stands: an insertion, turned round, wherever it does the
-// same, though not past the edits beside it.
+// reach returns the first and the last place at which edit i of s stands: an insertion, turned
+// round, wherever it does the same, though not past the edits beside it.
 func reach(cur *cursor, s Set, i, size int) (lo, hi int) {
 	e, n := s[i], len(s[i].New)
 	if e.Start < e.End {
@@ -115,7 +115,8 @@ func turned(s string, k int) string {
 	return s[k:] + s[:k]
 }
 
-// made returns the lines with a word in them that come of an edit, all those that have something of its text.
+// made returns the lines with a word in them that come of an edit, all those that have something of
+// its text.
 func (m *merger) made(e Edit) []string {
 	line := m.base.Line(e.Start)
 	last := line
@@ -160,10 +161,10 @@ func glued(l, r string) bool {
 	return n > 0 && k > 0 && !unicode.IsSpace(a) && !unicode.IsSpace(b)
 }
 
-// beside looks at an edit that overlaps none of the other side's, where it touches one of them and they are not two
-// insertions. Where one of the two takes a word away, word runes of the other at its edge are of that word (R11). Else an
-// insertion and what was replaced beside it both land, and SameLine tells of it. kept says that a line end may have to stay
-// between the two (R10).
+// beside looks at an edit that overlaps none of the other side's, where it touches one of them and
+// they are not two insertions. Where one of the two takes a word away, word runes of the other at
+// its edge are of that word (R11). Else an insertion and what was replaced beside it both land, and
+// SameLine tells of it. kept says that a line end may have to stay between the two (R10).
 func (m *merger) beside(who side, e Edit) (kept bool) {
 	other := m.last[agent+user-who]
 	if other.End != e.Start || other.Start == other.End && e.Start == e.End {
@@ -189,7 +190,8 @@ func (m *merger) beside(who side, e Edit) (kept bool) {
 	return eol != ""
 }
 
-// lastEOL returns the line end that an edit takes away from before what stands behind it, "" if there is none.
+// lastEOL returns the line end that an edit takes away from before what stands behind it, "" if
+// there is none.
 func (m *merger) lastEOL(e Edit) string {
 	gone := m.cur.slice(e.Start, e.End)
 	n := len(gone)
@@ -202,7 +204,8 @@ func (m *merger) lastEOL(e Edit) string {
 	return gone[unitStart(gone, n-1):n]
 }
 
-// firstEOL returns the line end that an edit takes away from behind what stands before it, "" if there is none.
+// firstEOL returns the line end that an edit takes away from behind what stands before it, "" if
+// there is none.
 func (m *merger) firstEOL(e Edit) string {
 	gone := m.cur.slice(e.Start, e.End)
 	n := indexEOL(gone)
@@ -212,8 +215,9 @@ func (m *merger) firstEOL(e Edit) string {
 	return gone[n : n+eolEnd(gone[n:])]
 }
 
-// apart is R10: over the text that both sides make it returns the line ends that have to stay, of those that the agent's
-// edits take away beside insertions of the user's, since those would be glued to other text.
+// apart is R10: over the text that both sides make it returns the line ends that have to stay, of
+// those that the agent's edits take away beside insertions of the user's, since those would be
+// glued to other text.
 func (m *merger) apart(theirs Set) Set {
 	if len(m.ends) == 0 || len(m.Conflicts) > 0 {
 		return nil
@@ -239,8 +243,9 @@ func inOrder(a, b []Conflict) []Conflict {
 	return slices.CompactFunc(a, func(x, y Conflict) bool { return x.Start == y.Start && x.End == y.End })
 }
 
-// Moved reports whether the text at a place of seen was moved as a block to the place found of now, to which since leads: it
-// begins and ends between tokens, the lines that it is of are the same there, and they stand elsewhere than before.
+// Moved reports whether the text at a place of seen was moved as a block to the place found of now,
+// to which since leads: it begins and ends between tokens, the lines that it is of are the same
+// there, and they stand elsewhere than before.
 func Moved(seen Text, at Range, since Set, now Text, found Range) bool {
 	since = Trim(seen, since)
 	from, to := since.MapPos(at.Start, false), since.MapPos(at.End, true)

@@ -15,8 +15,9 @@ const (
 	UTF32                 // code points
 )
 
-// Position is a place as LSP writes it: a row and a character in it, both from 0. A row is what LSP calls a line: it ends with
-// \n, \r\n or a lone \r. The lines of a [Text] end with \n or \r\n alone, as those of grep, git, compilers and most editors do.
+// Position is a place as LSP writes it: a row and a character in it, both from 0. A row is what LSP
+// calls a line: it ends with \n, \r\n or a lone \r. The lines of a [Text] end with \n or \r\n
+// alone, as those of grep, git, compilers and most editors do.
 type Position struct{ Line, Character int }
 
 // LineCount returns the number of lines: the line ends and one.
@@ -30,7 +31,8 @@ func (t Text) Line(off int) int {
 // Liner is [Text.Line] for many offsets. In ascending order they take as long as the last one.
 type Liner struct {
 	c *chunks
-	// base is where a chunk, part, starts and lines how many lines ended before; n more have ended in it before at.
+	// base is where a chunk, part, starts and lines how many lines ended before; n more have ended
+	// in it before at.
 	part, base, lines, at, n int
 }
 
@@ -66,7 +68,8 @@ func (t Text) row(off int) int {
 	})
 }
 
-// ended counts what has ended before an offset: whole says how many do in a chunk, part how many before an offset in one.
+// ended counts what has ended before an offset: whole says how many do in a chunk, part how many
+// before an offset in one.
 func (t Text) ended(off int, whole func(sum) int, part func(p string, off int) int) int {
 	c, n := t.chunks(), 0
 	for i, p := range c.parts {
@@ -107,7 +110,8 @@ func (t Text) lineOfRow(row int) int { return t.Line(t.rowStart(row)) }
 type lineFinder struct {
 	c    *chunks
 	rows bool
-	// line starts at at in a chunk, part, in which ended lines end before; the chunk starts at before.
+	// line starts at at in a chunk, part, in which ended lines end before; the chunk starts at
+	// before.
 	line, part, before, at, ended int
 }
 

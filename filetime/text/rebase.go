@@ -33,7 +33,8 @@ type Rebased struct {
 	Conflicts []Conflict // in order
 }
 
-// Tie is a point at which both sides insert, and the texts do not say in which order, as ranges of the merged text.
+// Tie is a point at which both sides insert, and the texts do not say in which order, as ranges of
+// the merged text.
 type Tie struct{ Ours, Theirs Range }
 
 // Rebase carries ours, the agent's edits, over theirs, the user's. Both are over base;
@@ -54,10 +55,11 @@ func RebaseTheirs(base Text, theirs, ours Set) Rebased {
 	return m.mirrored(ours, m.apart(theirs))
 }
 
-// Revert carries back over theirs, where back is to take away what should not be there. It has no conflicts: what the user
-// has typed into that stays, all else of it goes, line ends too, and what it had replaced comes to stand before what was
-// typed, unless the user has put it back already. typed is theirs over back, as [RebaseTheirs] would have it; where it has
-// conflicts, it says what they are.
+// Revert carries back over theirs, where back is to take away what should not be there. It has no
+// conflicts: what the user has typed into that stays, all else of it goes, line ends too, and what
+// it had replaced comes to stand before what was typed, unless the user has put it back already.
+// typed is theirs over back, as [RebaseTheirs] would have it; where it has conflicts, it says what
+// they are.
 func Revert(base Text, back, theirs Set) (set Set, typed Rebased) {
 	m := merge(base, back, theirs)
 	typed = m.mirrored(back, nil)
@@ -110,7 +112,8 @@ func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
 	return same(false) || same(true)
 }
 
-// rebased is the outcome for the agent's edits, over theirs; ends are put into what both sides make.
+// rebased is the outcome for the agent's edits, over theirs; ends are put into what both sides
+// make.
 func (m *merger) rebased(theirs, ends Set) Rebased { return m.outcome(m.ours, theirs, ends) }
 
 // mirrored is the outcome for the user's edits, over ours.
@@ -156,8 +159,8 @@ func subsequent(a, b []string) bool {
 	return true
 }
 
-// deleted returns what each edit takes away. What it puts back at once, at its start or its end, does not count: an edit
-// that was widened around a character does that.
+// deleted returns what each edit takes away. What it puts back at once, at its start or its end,
+// does not count: an edit that was widened around a character does that.
 func deleted(t Text, s Set, endFirst bool) []string {
 	var out []string
 	for _, e := range s {
@@ -455,7 +458,8 @@ func endsLine(s string) bool {
 	return s != "" && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r')
 }
 
-// conflict notes that edit e of one side and one of the other's that comes before it cannot both land.
+// conflict notes that edit e of one side and one of the other's that comes before it cannot both
+// land.
 func (m *merger) conflict(who side, other, e Edit, rule string) {
 	ours, theirs := Set{e}, Set{other}
 	if who == user {

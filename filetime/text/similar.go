@@ -22,8 +22,8 @@ func (t Text) similar(old string) []Candidate {
 	return out
 }
 
-// similar returns the places of a text in rows that are most like old, each with its row for its line. It only suggests:
-// nothing is ever edited at such a place.
+// similar returns the places of a text in rows that are most like old, each with its row for its
+// line. It only suggests: nothing is ever edited at such a place.
 func similar(text, old string) []Candidate {
 	lines, quoted := strings.Split(text, "\n"), strings.Split(strings.Trim(old, "\r\n"), "\n")
 	starts := sameLines(lines, quoted)

@@ -88,8 +88,8 @@ func (t Text) String() string {
 	return s
 }
 
-// Once returns the whole text as String does, but keeps nothing that was not kept: for a text that is to stay small, such as an old version of
-// a document.
+// Once returns the whole text as String does, but keeps nothing that was not kept: for a text that
+// is to stay small, such as an old version of a document.
 func (t Text) Once() string {
 	c := t.chunks()
 	if s := c.whole.Load(); s != nil {

@@ -5,13 +5,15 @@ import (
 	"strings"
 )
 
-// SlideLines brings the insertions of a set to the places where the diff of git has them: one that can stand somewhere as
-// whole lines stands at the last such place. What is typed with Enter at the end of a line is that, too: lines below it; with
-// a blank line first, also where the end of that line was changed. The set does the same to base as before.
+// SlideLines brings the insertions of a set to the places where the diff of git has them: one that
+// can stand somewhere as whole lines stands at the last such place. What is typed with Enter at the
+// end of a line is that, too: lines below it; with a blank line first, also where the end of that
+// line was changed. The set does the same to base as before.
 func SlideLines(base Text, s Set) Set { return slideLines(base, Trim(base, s), nil) }
 
-// slideLines is SlideLines for a set that is compared with another one. No insertion comes to stand beside what the other one
-// replaces or deletes, nor leaves such a place: whether it stands there decides about a conflict.
+// slideLines is SlideLines for a set that is compared with another one. No insertion comes to stand
+// beside what the other one replaces or deletes, nor leaves such a place: whether it stands there
+// decides about a conflict.
 func slideLines(base Text, s, other Set) Set {
 	cur := cursor{c: base.chunks()}
 	out := make(Set, 0, len(s)+4)                          // the last edit first
@@ -39,7 +41,8 @@ func slideLines(base Text, s, other Set) Set {
 			if n := indexEOL(e.New); !ok && n >= 0 && startsEOL(e.New[n+eolEnd(e.New[n:]):]) { // the end of a line, and a block apart
 				below, ok := asLines(&cur, Edit{e.End, e.End, e.New[n:]}, e.End, high)
 				first := Edit{e.Start, e.End, e.New[:n]}
-				// An edit that deletes a line end and puts it in again is not parted: its first part would delete more than the whole.
+				// An edit that deletes a line end and puts it in again is not parted: its first
+				// part would delete more than the whole.
 				if ok && below.Start > e.End && SameSpans(base, Set{e}, base, Set{first, below}) {
 					out = append(out, below)
 					lines = first
@@ -54,7 +57,8 @@ func slideLines(base Text, s, other Set) Set {
 	return joinInsertions(out)
 }
 
-// asLines returns an insertion at the last place from low to high where it is whole lines; ok is false where there is none.
+// asLines returns an insertion at the last place from low to high where it is whole lines; ok is
+// false where there is none.
 func asLines(cur *cursor, e Edit, low, high int) (lines Edit, ok bool) {
 	if !strings.ContainsAny(e.New, "\r\n") {
 		return e, false
@@ -128,8 +132,8 @@ func (m *merger) tie(ours, theirs Edit) {
 	}
 }
 
-// order is in which order two insertions at one point stand: guess says that the texts do not tell, parted that the agent's
-// would come between the user's and the line to which that belongs.
+// order is in which order two insertions at one point stand: guess says that the texts do not tell,
+// parted that the agent's would come between the user's and the line to which that belongs.
 type order struct{ agentFirst, guess, parted bool }
 
 func (m *merger) order(ours, theirs Edit) order {
@@ -158,7 +162,8 @@ func (m *merger) order(ours, theirs Edit) order {
 	return orderLines(linesIn(ours.New, starts), linesIn(theirs.New, starts), above, below)
 }
 
-// linesIn returns the lines that an insertion puts in, at the start of a line or behind the end of one.
+// linesIn returns the lines that an insertion puts in, at the start of a line or behind the end of
+// one.
 func linesIn(s string, starts bool) []string {
 	if starts && endsLine(s) {
 		s = s[:unitStart(s, len(s)-1)]
@@ -176,8 +181,9 @@ func linesIn(s string, starts bool) []string {
 	}
 }
 
-// orderLines is order for whole lines between two lines of the base. The user's come first, unless blank lines say that the
-// agent's belong to the line above, or the user's to the line below and not to the one above.
+// orderLines is order for whole lines between two lines of the base. The user's come first, unless
+// blank lines say that the agent's belong to the line above, or the user's to the line below and
+// not to the one above.
 func orderLines(ours, theirs []string, above, below string) order {
 	blank := func(line string) bool { return strings.TrimSpace(line) == "" }
 	first, last := func(l []string) string { return l[0] }, func(l []string) string { return l[len(l)-1] }
@@ -219,7 +225,8 @@ func leaves(line string) bool {
 	return slices.Contains([]string{"return", "break", "continue", "throw", "raise", "goto"}, firstWord(strings.TrimSpace(line)))
 }
 
-// introduces reports whether a line belongs to the one below it: a decorator or an attribute, a comment, the head of a block.
+// introduces reports whether a line belongs to the one below it: a decorator or an attribute, a
+// comment, the head of a block.
 func introduces(line string) bool {
 	line = strings.TrimSpace(line)
 	for _, sign := range []string{"@", "#", "//", "/*", "--", "<!--", ";"} {

@@ -15,8 +15,8 @@ func lookOf(info fs.FileInfo) look {
 	return l
 }
 
-// remote names the file system of a folder where that is one whose changes may be made elsewhere: the system then tells
-// only of those made here. It is "" for any other.
+// remote names the file system of a folder where that is one whose changes may be made elsewhere:
+// the system then tells only of those made here. It is "" for any other.
 func remote(dir string) string {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {

@@ -1,6 +1,6 @@
-// Package watch tells of changes on disk to the files that matter: those that a session has seen. It watches folders,
-// not files, because a watch on a file dies with the first save by rename. An event only says "look again"; what is
-// found there decides.
+// Package watch tells of changes on disk to the files that matter: those that a session has seen.
+// It watches folders, not files, because a watch on a file dies with the first save by rename. An
+// event only says "look again"; what is found there decides.
 package watch
 
 import (
@@ -38,8 +38,8 @@ type Watcher struct {
 	remote  func(dir string) string
 	racy    time.Duration
 
-	// setup is held while folders get their watches, mu only for a moment: events are always taken in, for else fsnotify
-	// might wait for that, and who adds a folder for fsnotify.
+	// setup is held while folders get their watches, mu only for a moment: events are always taken
+	// in, for else fsnotify might wait for that, and who adds a folder for fsnotify.
 	setup   sync.Mutex
 	w       *fsnotify.Watcher
 	watched map[string]bool
@@ -70,10 +70,11 @@ type look struct {
 	young        bool
 }
 
-// New makes a Watcher that watches nothing yet and holds no system resources until Add. changed is called, maybe
-// concurrently, for every watched file that something happened to, with lost where events were lost, so that a stat proves
-// nothing. root gives the folder above a file up to which folders are watched for being moved or made anew, "" for the
-// file's own folder only; it may be nil.
+// New makes a Watcher that watches nothing yet and holds no system resources until Add. changed is
+// called, maybe concurrently, for every watched file that something happened to, with lost where
+// events were lost, so that a stat proves nothing. root gives the folder above a file up to which
+// folders are watched for being moved or made anew, "" for the file's own folder only; it may be
+// nil.
 func New(changed func(path string, lost bool), root func(path string) string, log *slog.Logger) *Watcher {
 	if root == nil {
 		root = func(string) string { return "" }
@@ -85,8 +86,9 @@ func New(changed func(path string, lost bool), root func(path string) string, lo
 	}
 }
 
-// Add begins to watch a file that was read before, given by its absolute path. Adding it again costs nothing. Where the system gives no
-// watch, the file is looked at every now and then instead, and State says so.
+// Add begins to watch a file that was read before, given by its absolute path. Adding it again
+// costs nothing. Where the system gives no watch, the file is looked at every now and then instead,
+// and State says so.
 func (w *Watcher) Add(path string) {
 	if w.begin(path) {
 		// What happened since it was read is looked for.
@@ -99,15 +101,17 @@ func (w *Watcher) Add(path string) {
 // Watch is Add for a file that is read only after it returns.
 func (w *Watcher) Watch(path string) { w.begin(path) }
 
-// Covers says whether the system tells of changes of a file. events is a number that grows with every event of it, before changed is
-// called for that; what has happened an instant ago may not be in it yet.
+// Covers says whether the system tells of changes of a file. events is a number that grows with
+// every event of it, before changed is called for that; what has happened an instant ago may not be
+// in it yet.
 func (w *Watcher) Covers(path string) (live bool, events uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.covered[path], w.events[path] + w.moved
 }
 
-// begin begins to watch a file; false means that it was watched before, or that the Watcher is closed.
+// begin begins to watch a file; false means that it was watched before, or that the Watcher is
+// closed.
 func (w *Watcher) begin(path string) bool {
 	w.mu.Lock()
 	_, known := w.files[path]
@@ -133,7 +137,8 @@ func (w *Watcher) begin(path string) bool {
 	return true
 }
 
-// State says how files are watched: "on", or "polling" with the reason where some or all are looked at every now and then.
+// State says how files are watched: "on", or "polling" with the reason where some or all are looked
+// at every now and then.
 func (w *Watcher) State() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,8 +199,8 @@ func below(path, dir string) bool {
 	return dir != "" && strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// follow sees to it that the folders of a file are watched, from the topmost down: then one that is missing shows up as an
-// event of the one above it. w.setup is held.
+// follow sees to it that the folders of a file are watched, from the topmost down: then one that is
+// missing shows up as an event of the one above it. w.setup is held.
 func (w *Watcher) follow(path string) {
 	var why error
 	for i, dir := range w.chain(path) {
@@ -330,7 +335,8 @@ func (w *Watcher) flush() {
 	}
 }
 
-// again gives folders their watches that have been moved, removed or made, and marks what lies in them.
+// again gives folders their watches that have been moved, removed or made, and marks what lies in
+// them.
 func (w *Watcher) again(names map[string]bool, lost bool, dirty map[string]bool) {
 	w.setup.Lock()
 	defer w.setup.Unlock()
@@ -363,8 +369,8 @@ func (w *Watcher) again(names map[string]bool, lost bool, dirty map[string]bool)
 	}
 }
 
-// poll looks at the files that nobody tells of, for as long as there are any. It is not waited for: a disk that is gone may
-// hold it for ever.
+// poll looks at the files that nobody tells of, for as long as there are any. It is not waited for:
+// a disk that is gone may hold it for ever.
 func (w *Watcher) poll() {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()

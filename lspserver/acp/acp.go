@@ -1,6 +1,7 @@
-// Package acp is the face for the Agent Client Protocol, version 1: one JSON text a line, for editors that drive agents.
-// Like every face it turns the payloads of its wire into the backend's values and back. What it sends is valid by the
-// protocol's schema; what is ours beside that stands in _meta.tandem.
+// Package acp is the face for the Agent Client Protocol, version 1: one JSON text a line, for
+// editors that drive agents. Like every face it turns the payloads of its wire into the backend's
+// values and back. What it sends is valid by the protocol's schema; what is ours beside that stands
+// in _meta.tandem.
 package acp
 
 import (
@@ -28,8 +29,8 @@ type Options struct {
 	Trace func(in bool, body []byte)
 }
 
-// Serve answers one client on rwc until its bytes end, and gives the exit code: 0 where they ended in order, else 1. Every
-// session has ended and every command is gone when it returns.
+// Serve answers one client on rwc until its bytes end, and gives the exit code: 0 where they ended
+// in order, else 1. Every session has ended and every command is gone when it returns.
 func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -153,7 +154,8 @@ func (face) Clarify(context.Context, *backend.Session, tools.Clarification) (str
 	return "", errors.ErrUnsupported
 }
 
-// Warn shows a sentence as a notice of every session, where the client takes notices, and writes it to the log.
+// Warn shows a sentence as a notice of every session, where the client takes notices, and writes it
+// to the log.
 func (f face) Warn(message string) {
 	f.s.log.Warn(message)
 	for _, se := range f.s.b.All() {

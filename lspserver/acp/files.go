@@ -12,7 +12,8 @@ import (
 	"tandem/lspserver/workspace"
 )
 
-// files is the client as the workspace sees it: an editor without versions, by fs/read_text_file and fs/write_text_file.
+// files is the client as the workspace sees it: an editor without versions, by fs/read_text_file
+// and fs/write_text_file.
 type files struct{ s *server }
 
 var _ workspace.Editor = files{}
@@ -23,8 +24,8 @@ type fileParams struct {
 	Content   *string `json:"content,omitzero"`
 }
 
-// call asks the client for something about a file, by the path that it knows: below the folder of the session as the client
-// has named that, which may lead over links.
+// call asks the client for something about a file, by the path that it knows: below the folder of
+// the session as the client has named that, which may lead over links.
 func (f files) call(ctx context.Context, method string, se *backend.Session, u string, content *string, result any) error {
 	path := uri.URI(u).Path()
 	if rel, _ := filepath.Rel(f.s.b.Canonical(se.Cwd()), path); filepath.IsLocal(rel) { // "" is not local
@@ -41,8 +42,8 @@ func (f files) call(ctx context.Context, method string, se *backend.Session, u s
 	return err
 }
 
-// Resync gives what the client says of a file. The request names a session: the one that was used last. Before there is one
-// nothing can be asked.
+// Resync gives what the client says of a file. The request names a session: the one that was used
+// last. Before there is one nothing can be asked.
 func (f files) Resync(ctx context.Context, u string) (string, int32, error) {
 	se := f.s.b.Latest()
 	if se == nil {

@@ -58,8 +58,8 @@ type (
 	}
 )
 
-// payload is an update in the protocol's form; ok is false for one that it cannot say. notices says that the client takes
-// notices.
+// payload is an update in the protocol's form; ok is false for one that it cannot say. notices says
+// that the client takes notices.
 func payload(u protocol.Update, notices bool) (out any, ok bool) {
 	switch u.SessionUpdate {
 	case "usage_update":

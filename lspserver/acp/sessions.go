@@ -159,7 +159,8 @@ type promptResult struct {
 	Meta       protocol.Meta `json:"_meta"` // turn and usage
 }
 
-// prompt begins the turn before anything later is looked at, so that a cancel right behind it finds it.
+// prompt begins the turn before anything later is looked at, so that a cancel right behind it finds
+// it.
 func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(context.Context) (promptResult, error), error) {
 	se, err := s.b.Find(p.SessionID)
 	if err != nil {
@@ -178,8 +179,8 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 	}, nil
 }
 
-// answer is how a turn ended. A reason that the protocol does not have becomes the next one that it has; what has happened a
-// notice has said.
+// answer is how a turn ended. A reason that the protocol does not have becomes the next one that it
+// has; what has happened a notice has said.
 func answer(r agent.TurnResult) (promptResult, error) {
 	stop := r.Stop
 	switch stop {

@@ -12,10 +12,11 @@ import (
 	"tandem/lspserver/protocol"
 )
 
-// Buffer is one open document of a plain editor: it takes an edit for the version that it was made for and no other, and
-// reports every change. Its methods may be called concurrently.
+// Buffer is one open document of a plain editor: it takes an edit for the version that it was made
+// for and no other, and reports every change. Its methods may be called concurrently.
 type Buffer struct {
-	// Applied is told of every edit that was taken, with its 1-based line; it must not call the Buffer. May be nil.
+	// Applied is told of every edit that was taken, with its 1-based line; it must not call the
+	// Buffer. May be nil.
 	Applied func(label string, line int, old, new string)
 
 	uri uri.URI
@@ -61,7 +62,8 @@ func (b *Buffer) open(ctx context.Context, cl *Client) error {
 	}})
 }
 
-// change applies a set and reports it, the last edit first, so that every range holds when it is applied. b.mu is held.
+// change applies a set and reports it, the last edit first, so that every range holds when it is
+// applied. b.mu is held.
 func (b *Buffer) change(ctx context.Context, set text.Set) error {
 	b.version++
 	p := lsp.DidChangeTextDocumentParams{}

@@ -1,5 +1,5 @@
-// Package client is the editor's end of a connection for programs in Go: what the command line and the demonstration
-// speak to a server with, over the same wire as any editor.
+// Package client is the editor's end of a connection for programs in Go: what the command line and
+// the demonstration speak to a server with, over the same wire as any editor.
 package client
 
 import (
@@ -20,7 +20,8 @@ import (
 type Handlers struct {
 	// Update gets every tandem/session/update, in order; it must not block.
 	Update func(protocol.UpdateParams)
-	// Permission answers tandem/session/requestPermission. The error ErrNobody says that nobody can be asked.
+	// Permission answers tandem/session/requestPermission. The error ErrNobody says that nobody can
+	// be asked.
 	Permission func(context.Context, protocol.PermissionParams) (protocol.PermissionResult, error)
 	// Buffer is the document that is open.
 	Buffer *Buffer
@@ -34,8 +35,8 @@ var ErrNobody error = &wire.Error{Code: wire.CodeMethodNotFound, Message: "nobod
 // Client is one connection to a server. Its methods may be called concurrently.
 type Client struct{ *wire.Conn }
 
-// Dial begins a connection on rwc, which it owns from now on, and initializes the server on a workspace folder.
-// options are the initializationOptions.
+// Dial begins a connection on rwc, which it owns from now on, and initializes the server on a
+// workspace folder. options are the initializationOptions.
 func Dial(ctx context.Context, rwc io.ReadWriteCloser, folder string, options json.RawMessage, h Handlers, log *slog.Logger) (*Client, error) {
 	r := wire.NewRouter()
 	if h.Update != nil {

@@ -1,4 +1,5 @@
-// Package doctor looks for missing programs, wrong settings and other faults on a machine, and says what to do about them.
+// Package doctor looks for missing programs, wrong settings and other faults on a machine, and says
+// what to do about them.
 package doctor
 
 import (
@@ -22,8 +23,8 @@ import (
 	"tandem/tools"
 )
 
-// Finding is what one look has shown. Status is "ok", "note" (worth knowing), "warn" (works, but not as it could) or
-// "fail" (does not work). Next is what to do.
+// Finding is what one look has shown. Status is "ok", "note" (worth knowing), "warn" (works, but
+// not as it could) or "fail" (does not work). Next is what to do.
 type Finding struct {
 	Check  string `json:"check"`
 	Status string `json:"status"`
@@ -75,7 +76,8 @@ type Examination struct {
 	Roots []string
 	// Command is what a command of the configuration prints, such as one that gives a key.
 	Command func(argv []string) (string, error)
-	// Offline asks no service of a model; else one may take Timeout to answer. So may the look through a root.
+	// Offline asks no service of a model; else one may take Timeout to answer. So may the look
+	// through a root.
 	Offline bool
 	Timeout time.Duration
 
@@ -136,7 +138,8 @@ func (x *Examination) configuration(l config.Loaded, files []string) {
 	}
 }
 
-// model looks whether the model of the configuration can be had, then those that answer in its place.
+// model looks whether the model of the configuration can be had, then those that answer in its
+// place.
 func (x *Examination) model(ctx context.Context) {
 	r := &registry.Registry{Config: x.cfg, Getenv: x.Getenv, Discover: true, Command: x.Command}
 	if !x.Offline {

@@ -10,7 +10,8 @@ import (
 	"tandem/tools"
 )
 
-// searches looks whether searches of the workspace would have an index. A running server says in tandem/status which have one.
+// searches looks whether searches of the workspace would have an index. A running server says in
+// tandem/status which have one.
 func (x *Examination) searches(ctx context.Context) {
 	home := x.Getenv("HOME")
 	for _, dir := range x.Roots {

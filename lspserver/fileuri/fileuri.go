@@ -1,6 +1,7 @@
-// Package fileuri translates between file URIs and paths. Clients spell one URI differently: which characters they escape, the
-// case of the scheme, and the host "localhost", which is no host (RFC 8089). All spellings give one path; the spelling itself
-// is the client's, and whoever sends a URI back sends it as it came.
+// Package fileuri translates between file URIs and paths. Clients spell one URI differently: which
+// characters they escape, the case of the scheme, and the host "localhost", which is no host (RFC
+// 8089). All spellings give one path; the spelling itself is the client's, and whoever sends a URI
+// back sends it as it came.
 package fileuri
 
 import (
@@ -11,7 +12,8 @@ import (
 	"go.lsp.dev/uri"
 )
 
-// Path is the path that a URI names; ok is false for other schemes, other hosts, and what is no absolute path.
+// Path is the path that a URI names; ok is false for other schemes, other hosts, and what is no
+// absolute path.
 func Path(u string) (path string, ok bool) {
 	scheme, rest, found := strings.Cut(u, ":")
 	if !found || !strings.EqualFold(scheme, "file") {
@@ -34,7 +36,8 @@ func Path(u string) (path string, ok bool) {
 	return filepath.Clean(path), true
 }
 
-// Of is the file URI of an absolute path, in the spelling of VS Code: all but letters, digits and -._~ of ASCII is escaped.
+// Of is the file URI of an absolute path, in the spelling of VS Code: all but letters, digits and
+// -._~ of ASCII is escaped.
 func Of(path string) string {
 	if !strings.HasPrefix(path, "/") { // of Windows
 		return string(uri.File(path))

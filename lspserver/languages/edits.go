@@ -63,8 +63,8 @@ func (l *asked) Format(ctx context.Context, file filetime.Snapshot) ([]tools.Fil
 	return nil, nil
 }
 
-// indentation tells a formatter that has no settings of its own how a text is indented: with tabs if most of its lines that are indented
-// are, else with as many blanks as the least of them.
+// indentation tells a formatter that has no settings of its own how a text is indented: with tabs
+// if most of its lines that are indented are, else with as many blanks as the least of them.
 func indentation(s string) map[string]any {
 	tabs, blanks, least := 0, 0, 8
 	for line := range strings.Lines(s) {
@@ -149,7 +149,8 @@ type textEdit struct {
 	NewText string    `json:"newText"`
 }
 
-// changes are the edits of a WorkspaceEdit, sorted by path. One that makes, moves or deletes files is refused.
+// changes are the edits of a WorkspaceEdit, sorted by path. One that makes, moves or deletes files
+// is refused.
 func changes(edit json.RawMessage, encoding text.Encoding) ([]tools.FileEdits, error) {
 	var w struct {
 		Changes         map[string][]textEdit `json:"changes"`

@@ -1,5 +1,6 @@
-// Package languages asks language servers about code, and turns their answers into plain values: those that the person's editor runs, by
-// one request to the editor, and those that run beside it. It knows LSP and no tool.
+// Package languages asks language servers about code, and turns their answers into plain values:
+// those that the person's editor runs, by one request to the editor, and those that run beside it.
+// It knows LSP and no tool.
 package languages
 
 import (
@@ -23,17 +24,20 @@ import (
 
 // Request is a request of LSP about a file.
 type Request struct {
-	// Path is absolute; it says which servers are asked. That of a folder is every server that works in it.
+	// Path is absolute; it says which servers are asked. That of a folder is every server that
+	// works in it.
 	Path   string
 	Method string
-	// Running asks no server that would have to be started for it, nor about a document that would have to be opened.
+	// Running asks no server that would have to be started for it, nor about a document that would
+	// have to be opened.
 	Running bool
 	// Open says that the file is open in the editor.
 	Open bool
-	// Resolve is of textDocument/codeAction the title of those actions whose edit is wanted; "" is none. Who answers adds the diagnostics of
-	// the range to the parameters.
+	// Resolve is of textDocument/codeAction the title of those actions whose edit is wanted; "" is
+	// none. Who answers adds the diagnostics of the range to the parameters.
 	Resolve string
-	// Params makes the parameters for a server that counts characters in an encoding and spells the URI of Path so.
+	// Params makes the parameters for a server that counts characters in an encoding and spells the
+	// URI of Path so.
 	Params func(e text.Encoding, uri string) any
 }
 
@@ -41,14 +45,16 @@ type Request struct {
 type Reply struct {
 	Server   string
 	Encoding text.Encoding
-	// Version is that of the document that the answer is about: an older one than that of the document says that an answer about the
-	// present text is still to come, nil that nobody knows what it is about.
+	// Version is that of the document that the answer is about: an older one than that of the
+	// document says that an answer about the present text is still to come, nil that nobody knows
+	// what it is about.
 	Version *int32
 	Result  json.RawMessage
 }
 
-// Server asks some language servers. Ask may be called concurrently. No reply means that none of them serves the file; an error that one
-// does and cannot answer, or a *tools.NoServerError with what would have to be there.
+// Server asks some language servers. Ask may be called concurrently. No reply means that none of
+// them serves the file; an error that one does and cannot answer, or a *tools.NoServerError with
+// what would have to be there.
 type Server interface {
 	// Serves says that there is reason to offer a model what servers can be asked in a folder.
 	Serves(folder string) bool
@@ -58,7 +64,8 @@ type Server interface {
 // asked implements tools.Languages.
 type asked struct{ servers []Server }
 
-// New makes a Languages of servers, of which the first that has a reply counts; nil ones are left out. Without servers it is nil.
+// New makes a Languages of servers, of which the first that has a reply counts; nil ones are left
+// out. Without servers it is nil.
 func New(servers ...Server) tools.Languages {
 	servers = slices.DeleteFunc(servers, func(s Server) bool { return s == nil })
 	if len(servers) == 0 {
@@ -308,7 +315,8 @@ func (l location) span(e text.Encoding) (tools.Span, bool) {
 	return s, true
 }
 
-// opaque reports whether a URI has a scheme of its own, such as jdt: or zipfile:, whose documents are no files.
+// opaque reports whether a URI has a scheme of its own, such as jdt: or zipfile:, whose documents
+// are no files.
 func opaque(uri string) bool {
 	scheme, _, ok := strings.Cut(uri, ":")
 	return ok && scheme != "" && !strings.EqualFold(scheme, "file") && !strings.ContainsAny(scheme, "/?#% ")
@@ -387,7 +395,8 @@ type diagnostic struct {
 	Message  string          `json:"message"`
 }
 
-// looseRange is a range whose numbers may be below 0 or missing, as those of servers are that do not know where a fault ends: 0 then.
+// looseRange is a range whose numbers may be below 0 or missing, as those of servers are that do
+// not know where a fault ends: 0 then.
 type looseRange lsp.Range
 
 // UnmarshalJSON implements json.Unmarshaler.

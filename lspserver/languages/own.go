@@ -41,16 +41,20 @@ type Program struct {
 	Install string
 	// Settings are its initializationOptions; nil is none.
 	Settings any
-	// Loaded matches the line of its log that says that it knows the files of the project, where it does not say that as progress.
+	// Loaded matches the line of its log that says that it knows the files of the project, where it
+	// does not say that as progress.
 	Loaded *regexp.Regexp
-	// Status says that it tells by experimental/serverStatus, an extension of LSP by rust-analyzer, that it knows them, or cannot read them.
+	// Status says that it tells by experimental/serverStatus, an extension of LSP by rust-analyzer,
+	// that it knows them, or cannot read them.
 	Status bool
-	// TSServer says that it passes requests on to the server of TypeScript, which is asked for diagnostics: see tsDiagnostics.
+	// TSServer says that it passes requests on to the server of TypeScript, which is asked for
+	// diagnostics: see tsDiagnostics.
 	TSServer bool
-	// Since and Before bound the major versions of the package typescript that it is for; 0 is no bound. One with Since is the
-	// compiler of that package itself.
+	// Since and Before bound the major versions of the package typescript that it is for; 0 is no
+	// bound. One with Since is the compiler of that package itself.
 	Since, Before int
-	// Named says that the person has named the command, so that it runs also where nothing confines it.
+	// Named says that the person has named the command, so that it runs also where nothing confines
+	// it.
 	Named bool
 }
 
@@ -68,8 +72,9 @@ func Presets() []Program {
 		},
 		{
 			Name: "typescript-language-server", Command: "typescript-language-server", Args: []string{"--stdio"}, Languages: typescript,
-			// From version 7 on the package typescript has no server that this one could use. Its second server, which knows single files
-			// alone, would answer for the first while that is starting.
+			// From version 7 on the package typescript has no server that this one could use. Its
+			// second server, which knows single files alone, would answer for the first while that
+			// is starting.
 			Roots: typescriptRoots, Install: "npm install -g typescript@5 typescript-language-server",
 			Settings: map[string]any{"tsserver": map[string]any{"useSyntaxServer": "never"}}, TSServer: true, Before: compilerServes,
 		},
@@ -85,8 +90,8 @@ func Presets() []Program {
 		{
 			Name: "rust-analyzer", Command: "rust-analyzer", Languages: map[string]string{".rs": "rust"}, Roots: []string{"Cargo.toml"},
 			Install: "rustup component add rust-analyzer", Status: true,
-			// The sandbox does not let it write, which cargo check would. Without cargo check only the experimental checks find a name that is
-			// nowhere defined.
+			// The sandbox does not let it write, which cargo check would. Without cargo check only
+			// the experimental checks find a name that is nowhere defined.
 			Settings: map[string]any{"checkOnSave": false, "diagnostics": map[string]any{"experimental": map[string]any{"enable": true}}},
 		},
 		{
@@ -116,8 +121,8 @@ const loading = 20 * time.Second
 // idle is after how long a server is ended that nobody has asked.
 const idle = 10 * time.Minute
 
-// Pool starts language servers beside the editor: one for each program and project, for all sessions. Its methods may be called
-// concurrently.
+// Pool starts language servers beside the editor: one for each program and project, for all
+// sessions. Its methods may be called concurrently.
 type Pool struct {
 	o   Options
 	ctx context.Context
@@ -133,7 +138,8 @@ func NewPool(ctx context.Context, o Options) *Pool {
 	return &Pool{o: o, ctx: ctx, running: map[place]*process{}}
 }
 
-// Session is the Server of a session: env gives the environment that servers are started and paths judged in.
+// Session is the Server of a session: env gives the environment that servers are started and paths
+// judged in.
 func (p *Pool) Session(env func() *tools.Env) Server { return &session{p, env} }
 
 // Changed says that a file has changed on disk.
@@ -190,7 +196,8 @@ func there(env *tools.Env, path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// find gives the absolute path of a program that may be started for a project, "" where there is none.
+// find gives the absolute path of a program that may be started for a project, "" where there is
+// none.
 func (s *session) find(env *tools.Env, p Program, root string) string {
 	if env.Runner == nil || !p.Named && !env.Runner.Level().Confines() {
 		return ""
@@ -205,8 +212,8 @@ func (s *session) find(env *tools.Env, p Program, root string) string {
 	return program
 }
 
-// root is the project that a file belongs to: the nearest folder with one of the files that a program knows projects by, else the
-// folder of the session that it lies in.
+// root is the project that a file belongs to: the nearest folder with one of the files that a
+// program knows projects by, else the folder of the session that it lies in.
 func (s *session) root(env *tools.Env, p Program, path string) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		inside := slices.ContainsFunc(env.Paths.Read, func(root string) bool { return below(sandbox.Canonical(root), dir) })
@@ -287,7 +294,8 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 // errNoProgram is the error for a program that is not installed.
 var errNoProgram = errors.New("the program is not installed")
 
-// get gives the server of a project, and starts it unless only a running one is wanted. errNoProgram says that there is no program.
+// get gives the server of a project, and starts it unless only a running one is wanted.
+// errNoProgram says that there is no program.
 func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Program, root string, running bool) (*process, error) {
 	key := place{program.Name, root}
 	p.mu.Lock()
@@ -338,17 +346,20 @@ type document struct {
 
 // publication is what a server has published of a file.
 type publication struct {
-	// about is the version of the document that it is about: as the server says it, or for a server that says none, the only one that it
-	// can be about. nil where several versions were still to be answered.
+	// about is the version of the document that it is about: as the server says it, or for a server
+	// that says none, the only one that it can be about. nil where several versions were still to
+	// be answered.
 	about *int32
 	at    time.Time
 	items json.RawMessage
 }
 
-// settled is after how long the latest publication about nobody knows what is taken for one about the present text.
+// settled is after how long the latest publication about nobody knows what is taken for one about
+// the present text.
 const settled = time.Second
 
-// publishedOf returns the latest publication about a file with the state of its document, nil where that is not open. s.mu is held.
+// publishedOf returns the latest publication about a file with the state of its document, nil where
+// that is not open. s.mu is held.
 func (s *process) publishedOf(path string) (p publication, open *document) {
 	p, open = s.published[path], s.open[path]
 	if p.items != nil && p.about == nil && open != nil && time.Since(p.at) > settled {
@@ -398,7 +409,8 @@ type process struct {
 	open      map[string]*document
 	published map[string]publication
 	touched   []string // that have changed on disk since it was told last
-	// working are the tokens of the work that it has begun by itself, and whether that goes on. pieces counts what has ended.
+	// working are the tokens of the work that it has begun by itself, and whether that goes on.
+	// pieces counts what has ended.
 	working map[string]bool
 	pieces  int
 	loaded  bool          // it has said so, or says it as progress
@@ -514,7 +526,8 @@ func (s *process) routes() *wire.Router {
 	none := func(context.Context, json.RawMessage) (any, error) { return nil, nil }
 	wire.Handle(r, "client/registerCapability", none)
 	wire.Handle(r, "client/unregisterCapability", none)
-	// In order, because some servers say that the work has begun without having waited for the answer.
+	// In order, because some servers say that the work has begun without having waited for the
+	// answer.
 	wire.HandleInOrder(r, "window/workDoneProgress/create", func(_ context.Context, p struct {
 		Token json.RawMessage `json:"token"`
 	},
@@ -675,9 +688,10 @@ func (s *process) call(ctx context.Context, method string, params any) (json.Raw
 // errLoading ends a question that a server would answer when it has read the project.
 var errLoading = errors.New("the language server still reads the project")
 
-// whole sends a request when the server knows the project, and again where it has turned out meanwhile that it did not. What a server
-// knows of the other files is not said in its answer, so one that is not ready in time is no answer to a question about all of them. It
-// is not waited for either: such an answer may come long after the call has ended.
+// whole sends a request when the server knows the project, and again where it has turned out
+// meanwhile that it did not. What a server knows of the other files is not said in its answer, so
+// one that is not ready in time is no answer to a question about all of them. It is not waited for
+// either: such an answer may come long after the call has ended.
 func (s *process) whole(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	limit, done := context.WithTimeout(ctx, s.loading)
 	defer done()
@@ -725,7 +739,8 @@ func (s *process) cannotRead() string {
 	return s.unread
 }
 
-// until waits until the server is at work by itself, or is not, and gives how many pieces of such work have ended.
+// until waits until the server is at work by itself, or is not, and gives how many pieces of such
+// work have ended.
 func (s *process) until(ctx context.Context, works bool) (pieces int, ok bool) {
 	for {
 		s.mu.Lock()
@@ -763,7 +778,8 @@ func (s *process) move(change func()) {
 	s.moved = make(chan struct{})
 }
 
-// progress hears of the work of the server. That of a request has a token of the request and is not counted.
+// progress hears of the work of the server. That of a request has a token of the request and is not
+// counted.
 func (s *process) progress(_ context.Context, p struct {
 	Token json.RawMessage `json:"token"`
 	Value struct {
@@ -789,7 +805,8 @@ func (s *process) progress(_ context.Context, p struct {
 // mostPlaced is how many symbols without a range are resolved for one question.
 const mostPlaced = 100
 
-// placed resolves the symbols of an answer that have no range. What is resolved is sent back as it came.
+// placed resolves the symbols of an answer that have no range. What is resolved is sent back as it
+// came.
 func (s *process) placed(ctx context.Context, result json.RawMessage) (json.RawMessage, error) {
 	all := list(result)
 	for i, raw := range all[:min(mostPlaced, len(all))] {
@@ -812,7 +829,8 @@ func (s *process) placed(ctx context.Context, result json.RawMessage) (json.RawM
 
 const codeAction = "textDocument/codeAction"
 
-// faulted adds to the parameters of textDocument/codeAction the diagnostics of their range, which repairs are offered for.
+// faulted adds to the parameters of textDocument/codeAction the diagnostics of their range, which
+// repairs are offered for.
 func (s *process) faulted(ctx context.Context, path string, params any) (any, error) {
 	var p struct {
 		TextDocument json.RawMessage `json:"textDocument"`
@@ -894,7 +912,8 @@ func (s *process) known() (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"items": items})
 }
 
-// tell tells the server of the file that it is asked about, of unsaved text and of what has changed on disk.
+// tell tells the server of the file that it is asked about, of unsaved text and of what has changed
+// on disk.
 func (s *process) tell(ctx context.Context, path string, folder bool) (now filetime.Snapshot, err error) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
@@ -941,7 +960,8 @@ func (s *process) tell(ctx context.Context, path string, folder bool) (now filet
 	return now, err
 }
 
-// pending reports whether a publication about the present text of a document is still to come. s.mu is held.
+// pending reports whether a publication about the present text of a document is still to come. s.mu
+// is held.
 func (s *process) pending(path string) bool {
 	p, open := s.publishedOf(path)
 	return open != nil && !s.pulls && !s.program.TSServer && (p.about == nil || *p.about != open.version)
@@ -951,7 +971,8 @@ func (s *process) language(path string) string {
 	return s.program.Languages[strings.ToLower(filepath.Ext(path))]
 }
 
-// update tells the server the text of a file, where that is another than it was told. s.telling is held.
+// update tells the server the text of a file, where that is another than it was told. s.telling is
+// held.
 func (s *process) update(ctx context.Context, now filetime.Snapshot) error {
 	u := fileuri.Of(now.Path)
 	s.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"tandem/tools"
 )
 
-// compilerServes is the major version of the package typescript from which on its compiler is a language server, and no other
-// program can be one for it.
+// compilerServes is the major version of the package typescript from which on its compiler is a
+// language server, and no other program can be one for it.
 const compilerServes = 7
 
 // compiler is a program tsc. The major version of its package is 0 where that is not known.
@@ -23,8 +23,8 @@ type compiler struct {
 	program string
 }
 
-// takes reports whether a program is for the version of TypeScript of a project. A program that the person has named is taken for
-// every version, in place of the presets.
+// takes reports whether a program is for the version of TypeScript of a project. A program that the
+// person has named is taken for every version, in place of the presets.
 func (s *session) takes(env *tools.Env, p Program, root string) bool {
 	return fits(p, s.pool.o.Programs(), func() int { return s.compiler(env, root).major })
 }
@@ -41,8 +41,9 @@ func fits(p Program, all []Program, major func() int) bool {
 	return v >= p.Since && (p.Before == 0 || v < p.Before)
 }
 
-// compiler is that of the nearest node_modules with the package typescript, else the one of the PATH. That of a workspace is code of
-// the workspace: it runs confined, as what typescript-language-server loads from there.
+// compiler is that of the nearest node_modules with the package typescript, else the one of the
+// PATH. That of a workspace is code of the workspace: it runs confined, as what
+// typescript-language-server loads from there.
 func (s *session) compiler(env *tools.Env, root string) compiler {
 	for dir := root; ; dir = filepath.Dir(dir) {
 		if at, err := env.Paths.Readable(filepath.Join(dir, "node_modules", "typescript", "package.json")); err == nil {

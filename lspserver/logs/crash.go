@@ -50,7 +50,8 @@ func (l *Logs) remember(r slog.Record, attrs []slog.Attr) {
 // plain is a name of ours: of a method, a session or a code.
 var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_$/-]{1,64}$`) })
 
-// bare is an attribute as a report may have it: a number, or a name of ours. Of anything else only the size is said.
+// bare is an attribute as a report may have it: a number, or a name of ours. Of anything else only
+// the size is said.
 func bare(a slog.Attr) string {
 	v := a.Value.Resolve()
 	text := v.String()
@@ -87,7 +88,8 @@ func (l *Logs) words(r slog.Record, attrs []slog.Attr, stack string) []byte {
 	return []byte(b.String())
 }
 
-// fault is the value of a panic. What the runtime says is about the program; anything else may quote anybody.
+// fault is the value of a panic. What the runtime says is about the program; anything else may
+// quote anybody.
 func fault(v any) string {
 	if e, ok := v.(runtime.Error); ok {
 		return e.Error()

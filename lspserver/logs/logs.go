@@ -1,5 +1,6 @@
-// Package logs is where a process says what happens in it, for those who have to find out later: a log, reports of
-// crashes, and on demand the trace of a connection. Nothing that looks like a key gets into any of them.
+// Package logs is where a process says what happens in it, for those who have to find out later: a
+// log, reports of crashes, and on demand the trace of a connection. Nothing that looks like a key
+// gets into any of them.
 package logs
 
 import (
@@ -28,13 +29,15 @@ const (
 type Options struct {
 	Version string
 	Now     func() time.Time
-	// Environ are the variables of the environment, as NAME=value: what the names of some say to be a secret is left out.
+	// Environ are the variables of the environment, as NAME=value: what the names of some say to be
+	// a secret is left out.
 	Environ []string
 }
 
 // Logs is the log of a process. Its methods may be called concurrently.
 //
-// A record with an attribute "stack" tells of a panic: a report of it is written. Whoever recovers from one logs it so.
+// A record with an attribute "stack" tells of a panic: a report of it is written. Whoever recovers
+// from one logs it so.
 type Logs struct {
 	o       Options
 	level   slog.LevelVar
@@ -70,15 +73,16 @@ func (l *Logs) Hide(text string) { l.hidden.add(text) }
 // HideNamed does so where the name of a variable or a header says that its value is a secret.
 func (l *Logs) HideNamed(name, value string) { l.hidden.named(name, value) }
 
-// Redact gives text without what must not be written. It may be called concurrently, and gives text itself where nothing is
-// left out. JSON stays JSON, unless its names are odd.
+// Redact gives text without what must not be written. It may be called concurrently, and gives text
+// itself where nothing is left out. JSON stays JSON, unless its names are odd.
 func (l *Logs) Redact(text []byte) []byte { return l.hidden.redact(text) }
 
-// Crashes gives the paths of reports, at least of the first: while nobody takes it the later ones are passed over.
+// Crashes gives the paths of reports, at least of the first: while nobody takes it the later ones
+// are passed over.
 func (l *Logs) Crashes() <-chan string { return l.crashes }
 
-// Configure sets the level, the file of the log and the folder of the reports, which are made where they are missing.
-// It may be called again.
+// Configure sets the level, the file of the log and the folder of the reports, which are made where
+// they are missing. It may be called again.
 func (l *Logs) Configure(level, path, reports string) {
 	if err := l.level.UnmarshalText([]byte(level)); err != nil {
 		l.Logger().Error("log.level", "error", err)
@@ -157,8 +161,8 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// file is a file that grows to a size and then begins anew. Several processes may have the same one open. A nil file
-// takes nothing.
+// file is a file that grows to a size and then begins anew. Several processes may have the same one
+// open. A nil file takes nothing.
 type file struct {
 	path  string
 	most  int64

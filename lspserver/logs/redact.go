@@ -13,7 +13,8 @@ import (
 
 const gone = userinfo.Gone
 
-// shortest is the length from which on a text is a secret: a shorter one would be found in everything.
+// shortest is the length from which on a text is a secret: a shorter one would be found in
+// everything.
 const shortest = 8
 
 // hidden knows what must not be written. It may be used concurrently.
@@ -22,7 +23,8 @@ type hidden struct {
 	texts [][]byte
 }
 
-// named adds a value where its name says that it is a secret. Many such variables name a file or a socket.
+// named adds a value where its name says that it is a secret. Many such variables name a file or a
+// socket.
 func (h *hidden) named(name, value string) {
 	name = strings.ToLower(name)
 	secret := strings.HasSuffix(name, "auth") || slices.ContainsFunc(
@@ -51,7 +53,8 @@ func (h *hidden) add(text string) {
 // span is a part of a text.
 type span struct{ start, end int }
 
-// redact gives text without what is known to be secret and what looks like it. JSON stays JSON, unless its names are odd.
+// redact gives text without what is known to be secret and what looks like it. JSON stays JSON,
+// unless its names are odd.
 func (h *hidden) redact(text []byte) []byte {
 	found := append(h.known(text), append(shaped(text), fields(text)...)...)
 	if len(found) == 0 {
@@ -159,8 +162,8 @@ func shaped(text []byte) (found []span) {
 	return found
 }
 
-// begins says that a word may begin there. In JSON the letter before it may be that of a line break, or part of a number
-// that stands for a character.
+// begins says that a word may begin there. In JSON the letter before it may be that of a line
+// break, or part of a number that stands for a character.
 func begins(text []byte, at int) bool {
 	if at == 0 || !alphanumeric(text[at-1]) && text[at-1] != '_' {
 		return true
@@ -171,7 +174,8 @@ func begins(text []byte, at int) bool {
 	return at >= 6 && text[at-6] == '\\' && text[at-5] == 'u' && strings.Trim(string(text[at-4:at]), "0123456789abcdefABCDEF") == ""
 }
 
-// shouted says that a word is the last one of the name of a variable that is set there, as in API_TOKEN=value.
+// shouted says that a word is the last one of the name of a variable that is set there, as in
+// API_TOKEN=value.
 func shouted(text []byte, at, end int) bool {
 	word := text[at:end]
 	return end < len(text) && text[end] == '=' && bytes.Equal(word, bytes.ToUpper(word)) &&
@@ -182,8 +186,8 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// fields are the values of headers, members and parameters with the name of a secret, and of all headers that a
-// configuration names: nobody can tell which of them is one.
+// fields are the values of headers, members and parameters with the name of a secret, and of all
+// headers that a configuration names: nobody can tell which of them is one.
 func fields(text []byte) (found []span) {
 	const longest = 16 // of what stands before the word that a name ends with
 	lower := bytes.ToLower(text)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// mostTraced is how much of one message is written. A key of up to mostKey bytes that goes on behind it is noticed.
+// mostTraced is how much of one message is written. A key of up to mostKey bytes that goes on
+// behind it is noticed.
 const mostTraced, mostKey = 64 << 10, 8 << 10
 
 // traced is a line of a trace.
@@ -20,8 +21,9 @@ type traced struct {
 	Text string `json:"text,omitempty"`
 }
 
-// Trace writes every message that record is given to a file, a JSON object a line. It may be called concurrently and
-// keeps nothing of body. closeFile ends it. It is an error where the file's folder is not there.
+// Trace writes every message that record is given to a file, a JSON object a line. It may be called
+// concurrently and keeps nothing of body. closeFile ends it. It is an error where the file's folder
+// is not there.
 func (l *Logs) Trace(path string) (record func(in bool, body []byte), closeFile func(), err error) {
 	f, err := openFile(path, traceSize)
 	if err != nil {

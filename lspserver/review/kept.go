@@ -10,8 +10,8 @@ import (
 	"tandem/filetime/text"
 )
 
-// Decision is a person's decision about hunks, by their keys, or the news sent to the model: what Restore needs
-// beyond the changes themselves.
+// Decision is a person's decision about hunks, by their keys, or the news sent to the model: what
+// Restore needs beyond the changes themselves.
 type Decision struct {
 	// Path is the file in which Taken were reverted, or Again restored.
 	Path     string            `json:"path,omitempty"`
@@ -20,8 +20,8 @@ type Decision struct {
 	Accepted []string          `json:"accepted,omitempty"`
 	Conflict []string          `json:"conflict,omitempty"`
 	Said     map[string]string `json:"said,omitempty"`
-	// Left has a digest of the text of each changed file when the session was closed: where another one is found, a program
-	// has written it since.
+	// Left has a digest of the text of each changed file when the session was closed: where another
+	// one is found, a program has written it since.
 	Left map[string]string `json:"left,omitempty"`
 }
 
@@ -68,8 +68,8 @@ func (l *Log) countLost(s Scope) map[string]int {
 	return out
 }
 
-// Restore makes an empty Log that of a session which happened before, oldest first. What was done to the files since is
-// others' doing. The error is that of ctx, and the Log is of no use then.
+// Restore makes an empty Log that of a session which happened before, oldest first. What was done
+// to the files since is others' doing. The error is that of ctx, and the Log is of no use then.
 func (l *Log) Restore(ctx context.Context, steps []Step) error {
 	now := map[string]filetime.Snapshot{}
 	for _, s := range steps {
@@ -160,8 +160,9 @@ func (t *track) applyForeign(now text.Text) {
 	}
 }
 
-// applyPresent takes in what a file says when a session is loaded. A person who typed it had the session open, so that its text
-// was the same when that was closed; where that is not known, only a text that the file had before is a program's.
+// applyPresent takes in what a file says when a session is loaded. A person who typed it had the
+// session open, so that its text was the same when that was closed; where that is not known, only a
+// text that the file had before is a program's.
 func (t *track) applyPresent(now filetime.Snapshot, left string) {
 	w := t.settled
 	switch {
@@ -250,7 +251,8 @@ func (l *Log) hunksByKey(keys []string) (out []*hunk) {
 	return out
 }
 
-// Pending counts the hunks that stand and are neither accepted nor rejected, as far as is known without a look at the disk.
+// Pending counts the hunks that stand and are neither accepted nor rejected, as far as is known
+// without a look at the disk.
 func (l *Log) Pending() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

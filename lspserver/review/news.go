@@ -42,8 +42,8 @@ type report struct {
 	text string
 }
 
-// News words, for the model, which of its changes a person has rejected or amended since it was last told; "" for none.
-// told must be called once it has been told.
+// News words, for the model, which of its changes a person has rejected or amended since it was
+// last told; "" for none. told must be called once it has been told.
 func (l *Log) News(ctx context.Context, name func(path string) string) (news string, told func()) {
 	var reports []report
 	said := map[*hunk]string{}
@@ -93,8 +93,9 @@ func (l *Log) News(ctx context.Context, name func(path string) string) (news str
 	return head + formatNews(reports, all, name), told
 }
 
-// formatNews says what became of hunks: of whole turns and files in a sentence, of the first others with their text, and how many
-// more there are in which file. all counts the hunks that there ever were, by turn and by path.
+// formatNews says what became of hunks: of whole turns and files in a sentence, of the first others
+// with their text, and how many more there are in which file. all counts the hunks that there ever
+// were, by turn and by path.
 func formatNews(reports []report, all map[any]int, name func(path string) string) string {
 	var b strings.Builder
 	// whole takes out those whose key has been rejected as a whole.
@@ -169,7 +170,8 @@ func formatNews(reports []report, all map[any]int, name func(path string) string
 	return b.String()
 }
 
-// countByFile names the files of some hunks, those with the most of them first, with how many each has.
+// countByFile names the files of some hunks, those with the most of them first, with how many each
+// has.
 func countByFile(reports []report, name func(path string) string) string {
 	by := map[string]int{}
 	for _, r := range reports {

@@ -11,11 +11,13 @@ import (
 	"tandem/filetime/text/show"
 )
 
-// A program that writes a file over the agent's lines, as git checkout, git stash and a code generator do, settles the
-// hunks that it wrote over: whatever is there now is nobody's change to judge. Only what is the agent's own text stays in
-// the review, so a hunk is never shown over lines of a program. A person's typing settles nothing: it amends.
+// A program that writes a file over the agent's lines, as git checkout, git stash and a code
+// generator do, settles the hunks that it wrote over: whatever is there now is nobody's change to
+// judge. Only what is the agent's own text stays in the review, so a hunk is never shown over lines
+// of a program. A person's typing settles nothing: it amends.
 
-// byProgram counts the first of some revisions that are one write of another program, and gives the text after them.
+// byProgram counts the first of some revisions that are one write of another program, and gives the
+// text after them.
 func byProgram(now text.Text, revs []filetime.Revision) (int, text.Text) {
 	for i, r := range revs {
 		if r.Author != filetime.Disk || r.Set.Validate(now) != nil {
@@ -28,8 +30,8 @@ func byProgram(now text.Text, revs []filetime.Revision) (int, text.Text) {
 	return 0, now
 }
 
-// overwritten takes in that another program made this of the text. A text that the file had before is what it was then, so
-// that `git stash pop` brings back what `git stash` took.
+// overwritten takes in that another program made this of the text. A text that the file had before
+// is what it was then, so that `git stash pop` brings back what `git stash` took.
 func (t *track) overwritten(w *weave, after text.Text) {
 	stood := w.statuses(len(t.edits))
 	w.keep()
@@ -42,8 +44,8 @@ func (t *track) overwritten(w *weave, after text.Text) {
 	w.markLost(stood, true)
 }
 
-// below gives the edits of the hunks whose lines are changed. A change of blanks alone is a formatter's: it takes nothing
-// of a hunk away.
+// below gives the edits of the hunks whose lines are changed. A change of blanks alone is a
+// formatter's: it takes nothing of a hunk away.
 func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
 	v := view{t: t, w: w, statuses: w.statuses(len(t.edits))}
 	v.amended = make([]bool, len(t.edits)+1)
@@ -78,7 +80,8 @@ func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
 	return in
 }
 
-// overlapsLines says that an edit of whole lines changes those of a hunk, or is at the place where a hunk took lines away.
+// overlapsLines says that an edit of whole lines changes those of a hunk, or is at the place where
+// a hunk took lines away.
 func overlapsLines(e text.Edit, at Hunk) bool {
 	if at.Start == at.End {
 		return e.Start < at.Start && at.Start < e.End || e.Start == at.Start && e.New != ""

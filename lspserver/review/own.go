@@ -10,19 +10,21 @@ import (
 	"tandem/filetime/text"
 )
 
-// A call of the session may take the session's own changes back. It is planned here, and lands like every change of a call:
-// the user is asked, the files are locked, what was typed since the plan stays. The revision that it makes is known by its
-// call, whenever it arrives.
+// A call of the session may take the session's own changes back. It is planned here, and lands like
+// every change of a call: the user is asked, the files are locked, what was typed since the plan
+// stays. The revision that it makes is known by its call, whenever it arrives.
 
 // Revert is how changes of one file are to be taken back.
 type Revert struct {
 	// Edit takes back what can be; nil where nothing can.
 	Edit *filetime.FileEdit
-	// Now is the file as it is, Taken counts the hunks that Edit takes back, Turn is that of the newest of them.
+	// Now is the file as it is, Taken counts the hunks that Edit takes back, Turn is that of the
+	// newest of them.
 	Now         filetime.Snapshot
 	Taken, Turn int
-	// Stay are the places in Now of hunks that stay, since others have changed their text. Accepted counts those that stay since
-	// a person has accepted them, Lost the changes whose text before them is not kept any more.
+	// Stay are the places in Now of hunks that stay, since others have changed their text. Accepted
+	// counts those that stay since a person has accepted them, Lost the changes whose text before
+	// them is not kept any more.
 	Stay           []text.Range
 	Accepted, Lost int
 	// Err says that the file cannot be read or locked.
@@ -35,7 +37,8 @@ type plannedRevert struct {
 	edits map[int]bool
 }
 
-// ChangedIn gives the canonical paths of the files that a turn has changed, sorted. It reads no file.
+// ChangedIn gives the canonical paths of the files that a turn has changed, sorted. It reads no
+// file.
 func (l *Log) ChangedIn(turn int) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,14 +70,16 @@ func (l *Log) Origins(path string) (out []string) {
 	return out
 }
 
-// RevertTurn plans that a call takes back what a turn has changed in a file and nobody has accepted.
+// RevertTurn plans that a call takes back what a turn has changed in a file and nobody has
+// accepted.
 func (l *Log) RevertTurn(ctx context.Context, call, path string, turn int) Revert {
 	return l.revert(ctx, call, path, Scope{Turn: &turn}, func(v view) func(*hunk) bool {
 		return func(h *hunk) bool { return h.op.turn == turn }
 	})
 }
 
-// RevertLast plans that a call takes back the newest change of a file that stands, which is all that one call did to it.
+// RevertLast plans that a call takes back the newest change of a file that stands, which is all
+// that one call did to it.
 func (l *Log) RevertLast(ctx context.Context, call, path string) Revert {
 	return l.revert(ctx, call, path, Scope{Path: path}, func(v view) func(*hunk) bool {
 		for _, o := range slices.Backward(v.t.ops) {
@@ -141,7 +146,8 @@ func (l *Log) revert(ctx context.Context, call, path string, s Scope, choose fun
 	return r
 }
 
-// apply takes in a revision of a call that takes edits back, or of its change that the workspace has reverted.
+// apply takes in a revision of a call that takes edits back, or of its change that the workspace
+// has reverted.
 func (r plannedRevert) apply(w *weave, set text.Set) {
 	after := set.Apply(w.text)
 	for _, again := range []bool{false, true} {

@@ -1,6 +1,6 @@
-// Package review keeps what a session's tool calls changed, shows it as hunks that follow the user's later typing, and
-// takes hunks back or accepts them. What stands is read off the text alone: an undo is an edit like any other, whoever
-// makes it.
+// Package review keeps what a session's tool calls changed, shows it as hunks that follow the
+// user's later typing, and takes hunks back or accepts them. What stands is read off the text
+// alone: an undo is an edit like any other, whoever makes it.
 package review
 
 import (
@@ -44,8 +44,8 @@ type track struct {
 	entry filetime.Entry // other than a file, it has nothing but moves
 	ops   []*op
 	edits []*hunk // the hunk that each edit belongs to, by number from 1
-	// settled has everything up to the last change of ours, latest more. What is newer than settled may yet turn out to be
-	// an edit that is on its way.
+	// settled has everything up to the last change of ours, latest more. What is newer than settled
+	// may yet turn out to be an edit that is on its way.
 	settled, latest *weave
 	revertRecords   map[uint64]revertRecord  // the revisions of our own that take edits back, or bring them again
 	plannedReverts  map[string]plannedRevert // by call of the session
@@ -108,7 +108,8 @@ type File struct {
 	Now   text.Text
 }
 
-// Hunk is one run of changed lines of one tool call. Start and End are where it stands now, as byte offsets of Now.
+// Hunk is one run of changed lines of one tool call. Start and End are where it stands now, as byte
+// offsets of Now.
 type Hunk struct {
 	ID, Old, New, Status string
 	Turn                 int
@@ -127,19 +128,21 @@ type Scope struct {
 	All  bool
 }
 
-// UndoResult is the result of an undo: the changed paths, and the reason for each path with a conflict.
+// UndoResult is the result of an undo: the changed paths, and the reason for each path with a
+// conflict.
 type UndoResult struct {
 	Changed   []string
 	Conflicts map[string]string
 }
 
-// JudgeResult says how accepting or rejecting went: the hunks that it changed, those that stay because their text was changed
-// since, and the paths that there is news of.
+// JudgeResult says how accepting or rejecting went: the hunks that it changed, those that stay
+// because their text was changed since, and the paths that there is news of.
 type JudgeResult struct {
 	Changed, Conflicts, Paths []string
 }
 
-// New makes the Log of a session. keep is called with every decision, which Restore may get later; it may be nil.
+// New makes the Log of a session. keep is called with every decision, which Restore may get later;
+// it may be nil.
 func New(files filetime.Files, session string, keep func(Decision)) *Log {
 	if keep == nil {
 		keep = func(Decision) {}
@@ -190,8 +193,8 @@ func (l *Log) landedEntry(c filetime.Change, f filetime.LandedFile) {
 	l.add(t, op{rev: f.Rev, turn: c.Turn, call: c.Call, reported: true, origin: f.Origin, dest: f.Path}).allow(c.Allowed)
 }
 
-// rename moves the track at a path, and those below it, to another path. The track of a deleted file there is hidden
-// until the path is free again.
+// rename moves the track at a path, and those below it, to another path. The track of a deleted
+// file there is hidden until the path is free again.
 func (l *Log) rename(from, to string) {
 	if from == to {
 		return
@@ -279,13 +282,14 @@ func (t *track) at(rev uint64) *op {
 	return t.ops[i]
 }
 
-// add adds an operation with its hunks, the runs of whole changed lines that every diff of it shows. The edits are
-// minimised within each hunk, so they never begin or end in an unchanged line, whatever set the operation has.
+// add adds an operation with its hunks, the runs of whole changed lines that every diff of it
+// shows. The edits are minimised within each hunk, so they never begin or end in an unchanged line,
+// whatever set the operation has.
 func (l *Log) add(t *track, o op) *op {
 	l.order++
 	o.n, o.first = l.order, len(t.edits)+1
-	// Operations live as long as the session. Each operation on a closed file has a text of its own, and a slice
-	// keeps all of it in memory, so an equal known text is shared.
+	// Operations live as long as the session. Each operation on a closed file has a text of its
+	// own, and a slice keeps all of it in memory, so an equal known text is shared.
 	if o.before.Equal(t.settled.text) {
 		o.before = t.settled.text
 	}
@@ -316,7 +320,8 @@ func (l *Log) add(t *track, o op) *op {
 	return made
 }
 
-// allow accepts the operation's hunks if a person has allowed the operation, so that nobody decides twice.
+// allow accepts the operation's hunks if a person has allowed the operation, so that nobody decides
+// twice.
 func (o *op) allow(allowed bool) {
 	for _, h := range o.hunks {
 		h.accepted = h.accepted || allowed
@@ -403,8 +408,8 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 	}
 }
 
-// followRecall recognises revisions of one didChange that lead back to a snapshot. It returns their number, 0 if
-// they do not.
+// followRecall recognises revisions of one didChange that lead back to a snapshot. It returns their
+// number, 0 if they do not.
 func (t *track) followRecall(w *weave, revs []filetime.Revision) int {
 	now := w.text
 	for i, r := range revs {
@@ -422,8 +427,9 @@ func (t *track) followRecall(w *weave, revs []filetime.Revision) int {
 	return 0
 }
 
-// followRevert takes in the first of some revisions where they are one of ours that takes edits back, or brings them again: the
-// workspace names the last one if an editor told it in parts. It gives their number, 0 where they are not.
+// followRevert takes in the first of some revisions where they are one of ours that takes edits
+// back, or brings them again: the workspace names the last one if an editor told it in parts. It
+// gives their number, 0 where they are not.
 func (t *track) followRevert(w *weave, revs []filetime.Revision) int {
 	const most = 64
 	now := w.text
@@ -446,8 +452,9 @@ func (t *track) followRevert(w *weave, revs []filetime.Revision) int {
 	return 0
 }
 
-// followEditorUndo takes in that the first of some revisions, all together, are just what takes an operation back or brings it again,
-// whatever edits they were told with: an editor's own undo and redo. It gives their number, 0 where they are not.
+// followEditorUndo takes in that the first of some revisions, all together, are just what takes an
+// operation back or brings it again, whatever edits they were told with: an editor's own undo and
+// redo. It gives their number, 0 where they are not.
 func (t *track) followEditorUndo(w *weave, revs []filetime.Revision) int {
 	near := slices.Collect(maps.Keys(w.near(revs[0].Set)))
 	if len(near) == 0 {
@@ -474,8 +481,9 @@ func (t *track) followEditorUndo(w *weave, revs []filetime.Revision) int {
 	return 0
 }
 
-// prefixEqual says how many of the first revisions together do what set does to a text, and gives the text after them. Those that
-// were told apart may do it by no detour: what is typed and deleted again was no part of it.
+// prefixEqual says how many of the first revisions together do what set does to a text, and gives
+// the text after them. Those that were told apart may do it by no detour: what is typed and deleted
+// again was no part of it.
 func prefixEqual(from text.Text, set text.Set, revs []filetime.Revision) (int, text.Text) {
 	want := text.Text{}
 	gone, fresh := sizes(set)
@@ -558,7 +566,8 @@ func lineEnd(t text.Text, off int) int {
 	return t.Len()
 }
 
-// view is the present state of a file: the status of each edit, and where others changed the agent's text.
+// view is the present state of a file: the status of each edit, and where others changed the
+// agent's text.
 type view struct {
 	t        *track
 	w        *weave
@@ -640,8 +649,9 @@ func (v view) origin() string {
 	return ""
 }
 
-// moveBack says where the file goes if those hunks are taken back, or brought again, that are moves, and gives those with which that can be
-// done: each leads from where the one before has led to. "" is nowhere else.
+// moveBack says where the file goes if those hunks are taken back, or brought again, that are
+// moves, and gives those with which that can be done: each leads from where the one before has led
+// to. "" is nowhere else.
 func (v view) moveBack(wanted []*hunk, again bool) (to string, done []*hunk) {
 	var moves []*hunk
 	for _, o := range v.t.ops {
@@ -671,13 +681,14 @@ func (v view) moveBack(wanted []*hunk, again bool) (to string, done []*hunk) {
 	return at, done
 }
 
-// List shows what stands, the files sorted by path; path "" means all. name is how diffs call a file.
+// List shows what stands, the files sorted by path; path "" means all. name is how diffs call a
+// file.
 func (l *Log) List(ctx context.Context, path string, name func(path string) string) []File {
 	return l.list(ctx, path, name, show.Options{}, nil)
 }
 
-// Diff shows one file, or only some hunks of it where ids are given. full lifts the limit on the size of a diff. ok is
-// false where nothing of it stands.
+// Diff shows one file, or only some hunks of it where ids are given. full lifts the limit on the
+// size of a diff. ok is false where nothing of it stands.
 func (l *Log) Diff(ctx context.Context, path string, name func(path string) string, full bool, ids []string) (f File, ok bool) {
 	o := show.Options{}
 	if full {
@@ -721,8 +732,8 @@ func (l *Log) refresh(ctx context.Context, path string) []string {
 	return paths
 }
 
-// file shows one file. Its diff is between the text without the agent's standing changes and the present one, so that what
-// the user typed is on both sides.
+// file shows one file. Its diff is between the text without the agent's standing changes and the
+// present one, so that what the user typed is on both sides.
 func (l *Log) file(path string, name func(path string) string, so show.Options, pick func(*hunk) bool) (File, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -756,7 +767,8 @@ func (l *Log) file(path string, name func(path string) string, so show.Options, 
 	return f, true
 }
 
-// Marks gives the hunks that stand in one file, without a diff, as far as is known without looking at the disk.
+// Marks gives the hunks that stand in one file, without a diff, as far as is known without looking
+// at the disk.
 func (l *Log) Marks(path string) []Hunk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -855,7 +867,8 @@ func (l *Log) accept(path string, ids []string) (out JudgeResult, keys []string)
 	return out, keys
 }
 
-// Reject takes hunks back: those of ids, or all of a path, or all, and then none that were accepted.
+// Reject takes hunks back: those of ids, or all of a path, or all, and then none that were
+// accepted.
 func (l *Log) Reject(ctx context.Context, path string, ids []string) JudgeResult {
 	var out JudgeResult
 	for _, p := range l.refresh(ctx, path) {
@@ -885,8 +898,8 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) JudgeResult
 	return out
 }
 
-// Undo takes the changes of a scope back, in one edit a file. What the user typed since stays; where it meets a change,
-// that change stays too and is reported.
+// Undo takes the changes of a scope back, in one edit a file. What the user typed since stays;
+// where it meets a change, that change stays too and is reported.
 func (l *Log) Undo(ctx context.Context, s Scope) UndoResult {
 	out := l.revertAll(ctx, s, revertRequest{label: "Undo agent changes"})
 	for path, n := range l.countLost(s) {
@@ -899,8 +912,8 @@ func (l *Log) Undo(ctx context.Context, s Scope) UndoResult {
 	return out
 }
 
-// Redo brings again what Undo or Reject took back of a scope, in one edit a file. Where somebody has changed the text
-// meanwhile that it would change, it stays away and is reported.
+// Redo brings again what Undo or Reject took back of a scope, in one edit a file. Where somebody
+// has changed the text meanwhile that it would change, it stays away and is reported.
 func (l *Log) Redo(ctx context.Context, s Scope) UndoResult {
 	return l.revertAll(ctx, s, revertRequest{label: "Redo agent changes", redo: true})
 }
@@ -914,7 +927,8 @@ func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResul
 	if k.redo {
 		stays = "stay away"
 	}
-	// One file may be in the way of another that goes back to its path, and there is more at a path that has become free.
+	// One file may be in the way of another that goes back to its path, and there is more at a path
+	// that has become free.
 	over := map[*track]bool{}
 	for range maxAttempts {
 		moved := false
@@ -982,8 +996,8 @@ func (v view) due(k revertRequest) (out []*hunk) {
 	return out
 }
 
-// revertHunks takes hunks of a file back, or brings them again, as one edit, and says with which that was done and with which not, and where the
-// file is now.
+// revertHunks takes hunks of a file back, or brings them again, as one edit, and says with which
+// that was done and with which not, and where the file is now.
 func (l *Log) revertHunks(ctx context.Context, path string, k revertRequest) (done, not []*hunk, now string, err error) {
 	l.mu.Lock()
 	t := l.tracks[path]
@@ -1041,7 +1055,8 @@ func (l *Log) revertHunks(ctx context.Context, path string, k revertRequest) (do
 	return done, not, t.path, p.stays
 }
 
-// outcome says what a plan came to, and which hunks it was about, whether they were to be seen or not.
+// outcome says what a plan came to, and which hunks it was about, whether they were to be seen or
+// not.
 func (l *Log) outcome(t *track, p revertPlan, again bool) (done, not []*hunk, about []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -1151,7 +1166,8 @@ func (l *Log) plan(t *track, k revertRequest, p *revertPlan) {
 	p.change = c
 }
 
-// withoutConflicts gives the edits of those hunks with which nothing is in the way. A hunk goes whole or not at all.
+// withoutConflicts gives the edits of those hunks with which nothing is in the way. A hunk goes
+// whole or not at all.
 func (v view) withoutConflicts(hunks []*hunk, clashes func(n int, in func(edit int) bool) []bool) map[int]bool {
 	in := map[int]bool{}
 	for _, h := range hunks {
@@ -1173,7 +1189,8 @@ func (v view) withoutConflicts(hunks []*hunk, clashes func(n int, in func(edit i
 	return in
 }
 
-// applyReverted takes in that a change of ours has landed which takes edits back, or brings them again.
+// applyReverted takes in that a change of ours has landed which takes edits back, or brings them
+// again.
 func (l *Log) applyReverted(t *track, landed filetime.Landed, p revertPlan, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,15 +9,16 @@ import (
 	"tandem/filetime/text"
 )
 
-// byOthers is the author of pieces by a person, a program or another session. Edits of this session's agent have
-// numbers from 1 on; 0 is the text before the first edit.
+// byOthers is the author of pieces by a person, a program or another session. Edits of this
+// session's agent have numbers from 1 on; 0 is the text before the first edit.
 const byOthers = -1
 
 // byRevert marks a piece that was deleted by reverting its edit.
 const byRevert = -2
 
-// weave is a text with tombstones: deleted text keeps its place, and each piece records which edit inserted it
-// and which deleted it. So an edit can be reverted at any time, and text of other authors is never touched.
+// weave is a text with tombstones: deleted text keeps its place, and each piece records which edit
+// inserted it and which deleted it. So an edit can be reverted at any time, and text of other
+// authors is never touched.
 type weave struct {
 	rev       uint64
 	text      text.Text
@@ -25,7 +26,8 @@ type weave struct {
 	snapshots []snapshot
 	current   []int // which of past it is now: several where the text does not tell, the likeliest first
 	sameStep  bool  // the next change belongs to the same didChange as the latest
-	// lost maps the edits that a program's write removed; true if the model was not notified. Never changed.
+	// lost maps the edits that a program's write removed; true if the model was not notified. Never
+	// changed.
 	lost map[int]bool
 }
 
@@ -54,8 +56,8 @@ func (w *weave) keep() {
 	}
 }
 
-// step adds a snapshot after a change. alone marks a change of the agent's or a revert of one, which editors
-// undo as one step.
+// step adds a snapshot after a change. alone marks a change of the agent's or a revert of one,
+// which editors undo as one step.
 func (w *weave) step(alone bool) {
 	const most = 256
 	if len(w.snapshots) == most {
@@ -97,9 +99,9 @@ func (w *weave) forget(n int) {
 	}
 }
 
-// recall restores the snapshot with a text if an editor's undo or redo can lead to it: over one change of the
-// agent's or any number of others. With far it may lead over any changes, as when a program restores a file.
-// It returns false if there is no such snapshot.
+// recall restores the snapshot with a text if an editor's undo or redo can lead to it: over one
+// change of the agent's or any number of others. With far it may lead over any changes, as when a
+// program restores a file. It returns false if there is no such snapshot.
 func (w *weave) recall(t text.Text, far bool) bool {
 	var found []int
 	for i, m := range slices.Backward(w.snapshots) {
@@ -166,15 +168,16 @@ func (w *weave) land(set text.Set, number func(i int) int) {
 	w.splice(set, func(i int, gap []piece) (who int, back []int) { return number(i), nil })
 }
 
-// change applies an edit of another author. Deleted text that is inserted again at its place is restored, not
-// new: undo and redo in an editor look like typing, and may share one edit with typed text.
+// change applies an edit of another author. Deleted text that is inserted again at its place is
+// restored, not new: undo and redo in an editor look like typing, and may share one edit with typed
+// text.
 func (w *weave) change(set text.Set) {
 	set = w.slideToRestore(text.Trim(w.text, text.Minimize(w.text, w.widenToLines(set))))
 	w.splice(set, func(i int, gap []piece) (int, []int) { return byOthers, findRestored(gap, set[i].New) })
 }
 
-// widenToLines makes what replaces a part of lines replace the whole of them: then what came back in them is found as lines and
-// words, wherever the editor has cut it.
+// widenToLines makes what replaces a part of lines replace the whole of them: then what came back
+// in them is found as lines and words, wherever the editor has cut it.
 func (w *weave) widenToLines(set text.Set) text.Set {
 	out := slices.Clone(set)
 	for i, e := range set {
@@ -197,8 +200,9 @@ func (w *weave) widenToLines(set text.Set) text.Set {
 	return out
 }
 
-// splice applies a set in one pass over the pieces. judge returns the author of the i-th edit, and which deleted
-// pieces in its gap the new text restores; with none the new text becomes a piece of its own.
+// splice applies a set in one pass over the pieces. judge returns the author of the i-th edit, and
+// which deleted pieces in its gap the new text restores; with none the new text becomes a piece of
+// its own.
 func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, back []int)) {
 	if len(set) == 0 {
 		return
@@ -304,8 +308,8 @@ func (w *weave) cut(set text.Set) []piece {
 	return out
 }
 
-// compact merges pieces with equal history, and drops tombstones that can no longer be restored: text deleted
-// by others at a place where nothing of the agent's was deleted.
+// compact merges pieces with equal history, and drops tombstones that can no longer be restored:
+// text deleted by others at a place where nothing of the agent's was deleted.
 func compact(in []piece) []piece {
 	out := in[:0]
 	for i := 0; i < len(in); {
@@ -361,8 +365,8 @@ func findRestored(gap []piece, s string) []int {
 	return found
 }
 
-// part finds s in a dead piece of the agent's that others took away, and cuts that out of it. A single character proves
-// nothing.
+// part finds s in a dead piece of the agent's that others took away, and cuts that out of it. A
+// single character proves nothing.
 func part(gap []piece, s string) (int, []piece) {
 	if utf8.RuneCountInString(s) < 2 {
 		return 0, nil
@@ -384,7 +388,8 @@ func part(gap []piece, s string) (int, []piece) {
 	return 0, nil
 }
 
-// slideToRestore moves insertions that may as well stand elsewhere in a run of equal text to where they bring dead text back.
+// slideToRestore moves insertions that may as well stand elsewhere in a run of equal text to where
+// they bring dead text back.
 func (w *weave) slideToRestore(set text.Set) text.Set {
 	const most = 4096
 	if !slices.ContainsFunc(w.pieces, func(p piece) bool { return p.deletedBy != 0 }) {
@@ -413,7 +418,8 @@ func (w *weave) slideToRestore(set text.Set) text.Set {
 	return out
 }
 
-// slide looks for the place towards limit where an insertion does the same and brings something dead back.
+// slide looks for the place towards limit where an insertion does the same and brings something
+// dead back.
 func (w *weave) slide(e text.Edit, limit, step int, gaps map[int]bool) (text.Edit, bool) {
 	n := len(e.New)
 	for k := 1; e.Start+step*(k-1) != limit; k++ {
@@ -469,8 +475,8 @@ func (w *weave) gap(at int) []piece {
 	return out
 }
 
-// flip gives what takes the edits of in back, over the present text, and the pieces after that; again puts in once more
-// those that somebody had taken back. What others wrote stays.
+// flip gives what takes the edits of in back, over the present text, and the pieces after that;
+// again puts in once more those that somebody had taken back. What others wrote stays.
 func (w *weave) flip(in func(edit int) bool, again bool) (text.Set, []piece) {
 	out := make([]piece, 0, len(w.pieces))
 	var set text.Set
@@ -613,8 +619,8 @@ func (w *weave) statuses(n int) []editStatus {
 // stands reports whether part of the edit is still in the text.
 func (f editStatus) stands() bool { return f.live || f.tomb }
 
-// revertConflicts says for edits 1 to n, those of in, which cannot be taken back because somebody else, or a later edit that
-// stays, has written into what they put in or around what they took out.
+// revertConflicts says for edits 1 to n, those of in, which cannot be taken back because somebody
+// else, or a later edit that stays, has written into what they put in or around what they took out.
 func (w *weave) revertConflicts(n int, in func(edit int) bool) []bool {
 	bad := make([]bool, n+1)
 	first, last := make([]int, n+1), make([]int, n+1)
@@ -672,8 +678,9 @@ func (w *weave) revertConflicts(n int, in func(edit int) bool) []bool {
 	return bad
 }
 
-// redoConflicts says for edits 1 to n, those of in, which cannot be brought again because somebody has written into what they took
-// away, or taken it away himself, or has changed what they stood between.
+// redoConflicts says for edits 1 to n, those of in, which cannot be brought again because somebody
+// has written into what they took away, or taken it away himself, or has changed what they stood
+// between.
 func (w *weave) redoConflicts(n int, in func(edit int) bool) []bool {
 	bad := make([]bool, n+1)
 	first, last := make([]int, n+1), make([]int, n+1) // pieces, from 1 on
@@ -761,8 +768,9 @@ func (w *weave) contextDeleted(i int) bool {
 	return beside(-1) && beside(1)
 }
 
-// retyped says that others have written words of the dead piece i anew, right beside it. Where the piece begins or ends
-// with a word, that may be a part of theirs: the rest of it may have been gone before the piece was taken away.
+// retyped says that others have written words of the dead piece i anew, right beside it. Where the
+// piece begins or ends with a word, that may be a part of theirs: the rest of it may have been gone
+// before the piece was taken away.
 func (w *weave) retyped(i, step int, starts []int) bool {
 	j := w.nearestLive(i, step)
 	if j < 0 || w.pieces[j].insertedBy != byOthers {

@@ -8,8 +8,8 @@ import (
 	"tandem/tools/outputs"
 )
 
-// Scratch makes a temporary file in the state folder, for what need not outlive its session. It has no name any more once it is made,
-// except on Windows, where it keeps it until it is closed.
+// Scratch makes a temporary file in the state folder, for what need not outlive its session. It has
+// no name any more once it is made, except on Windows, where it keeps it until it is closed.
 func Scratch(cfg config.Config) (outputs.File, error) {
 	dir := Dir(cfg)
 	if err := store.Private(dir); err != nil {

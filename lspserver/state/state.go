@@ -1,4 +1,5 @@
-// Package state is what outlives a process: where it lies, whether it can be trusted, and how all of it is deleted.
+// Package state is what outlives a process: where it lies, whether it can be trusted, and how all
+// of it is deleted.
 package state
 
 import (
@@ -69,7 +70,8 @@ func Locks(cfg config.Config) string {
 
 func lockDir(cfg config.Config) string { return filepath.Join(Dir(cfg), "locks") }
 
-// Quarantine is the folder of what commands have planted in workspaces. It is there once something is in it.
+// Quarantine is the folder of what commands have planted in workspaces. It is there once something
+// is in it.
 func Quarantine(cfg config.Config) string { return filepath.Join(Dir(cfg), "quarantine") }
 
 // Pins keep what the tools of MCP servers were.
@@ -111,7 +113,8 @@ func (p pins) Save(name string, data []byte) error {
 	return os.Rename(f.Name(), filepath.Join(string(p), filepath.Base(name)+".json"))
 }
 
-// Cache is where confined commands keep what they can make or download again, "" where the user has no folder for caches.
+// Cache is where confined commands keep what they can make or download again, "" where the user has
+// no folder for caches.
 func Cache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -120,7 +123,8 @@ func Cache() string {
 	return filepath.Join(dir, "tandem", "commands")
 }
 
-// Own are the paths that belong to Tandem itself: the state, the log, and the configuration with what lies beside it.
+// Own are the paths that belong to Tandem itself: the state, the log, and the configuration with
+// what lies beside it.
 func Own(cfg config.Config) []string {
 	paths := []string{Dir(cfg)}
 	if file := config.UserFile(os.Getenv); file != "" {
@@ -134,17 +138,18 @@ func Own(cfg config.Config) []string {
 
 // Deleted is what DeleteAll has done.
 type Deleted struct {
-	// Sessions counts those that were deleted. Damaged is the database where it could not be read and was removed whole.
+	// Sessions counts those that were deleted. Damaged is the database where it could not be read
+	// and was removed whole.
 	Sessions int
 	Damaged  string
-	// Open are the sessions that processes have open, which stay. Intents counts the changes in the journal that have not
-	// ended; they stay too.
+	// Open are the sessions that processes have open, which stay. Intents counts the changes in the
+	// journal that have not ended; they stay too.
 	Open    []store.Session
 	Intents int
 }
 
-// DeleteAll deletes all that is kept, with the caches of commands and the quarantine, but for sessions that are open at this moment and changes
-// that have not ended.
+// DeleteAll deletes all that is kept, with the caches of commands and the quarantine, but for
+// sessions that are open at this moment and changes that have not ended.
 func DeleteAll(cfg config.Config) (done Deleted, err error) {
 	if Stored(cfg) {
 		if err := done.sessions(cfg); err != nil {

@@ -41,8 +41,9 @@ wait 400ms
 say Add adds now. What you typed meanwhile is still there.
 `
 
-// Demo plays the main job in a folder: an edit lands in a buffer while the person types into it, is shown as a diff, and is
-// undone. It says whether all of it went well. connect starts a server and gives the editor's end of the connection.
+// Demo plays the main job in a folder: an edit lands in a buffer while the person types into it, is
+// shown as a diff, and is undone. It says whether all of it went well. connect starts a server and
+// gives the editor's end of the connection.
 func Demo(ctx context.Context, out io.Writer, folder string, connect func() io.ReadWriteCloser) (ok bool, err error) {
 	path := filepath.Join(folder, "calc.go")
 	script := filepath.Join(folder, ".model")

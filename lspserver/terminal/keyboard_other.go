@@ -4,8 +4,8 @@ package terminal
 
 import "os"
 
-// dropTyped always fails here: what was typed before a question cannot be told from an answer to it, so nobody is asked and
-// whatever needs permission is denied.
+// dropTyped always fails here: what was typed before a question cannot be told from an answer to
+// it, so nobody is asked and whatever needs permission is denied.
 func dropTyped(*os.File) error { return errNoTerminal }
 
 // window knows nothing here.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropTyped throws away what was typed on a terminal and not read yet. An error says that f is no terminal, or errBackground
-// that another job has its keyboard.
+// dropTyped throws away what was typed on a terminal and not read yet. An error says that f is no
+// terminal, or errBackground that another job has its keyboard.
 func dropTyped(f *os.File) error {
 	fd := int(f.Fd())
 	if job, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && job != unix.Getpgrp() {

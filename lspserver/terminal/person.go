@@ -22,7 +22,8 @@ const settle = 300 * time.Millisecond
 // maxPage is how many rows a person is shown at a time at most, on a terminal of any height.
 const maxPage = 40
 
-// controlling is the name of the terminal that a process belongs to, whatever its input and output are.
+// controlling is the name of the terminal that a process belongs to, whatever its input and output
+// are.
 const controlling = "/dev/tty"
 
 // Reasons why nobody can be asked.
@@ -39,12 +40,14 @@ type Person struct {
 	drop func() error
 	// size is that of the terminal in characters, 0 where it is not known.
 	size func() (rows, columns int)
-	// Wait returns after some time, or with an error once ctx has ended. On sets it; a test may set another.
+	// Wait returns after some time, or with an error once ctx has ended. On sets it; a test may set
+	// another.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Controlling gives the person at the controlling terminal of the process, so that what is asked is read where the answer is
-// typed, even if standard error is a file and standard input a pipe. It stays open until the process ends.
+// Controlling gives the person at the controlling terminal of the process, so that what is asked is
+// read where the answer is typed, even if standard error is a file and standard input a pipe. It
+// stays open until the process ends.
 func Controlling() *Person {
 	t, err := os.OpenFile(controlling, os.O_RDWR, 0)
 	if err != nil {
@@ -80,9 +83,10 @@ var letters = [...]struct{ letter, option string }{
 // why is what is typed to reject and say why.
 const why = "w"
 
-// Permission asks whether a call may go on, and gives the id of the answer and what the person wrote with it. All of what it would do
-// is shown first, page by page; anything but an answer that was offered after the last page is a no, and so is the end of ctx. An
-// error says why nobody can be asked.
+// Permission asks whether a call may go on, and gives the id of the answer and what the person
+// wrote with it. All of what it would do is shown first, page by page; anything but an answer that
+// was offered after the last page is a no, and so is the end of ctx. An error says why nobody can
+// be asked.
 func (p *Person) Permission(ctx context.Context, q protocol.PermissionParams) (option, words string, err error) {
 	const no = "reject_once"
 	if err := p.drop(); err != nil {
@@ -127,13 +131,14 @@ func (p *Person) Permission(ctx context.Context, q protocol.PermissionParams) (o
 	return no, "", nil
 }
 
-// explains says that a refusal can come with words: the question is about a call, whose model reads them.
+// explains says that a refusal can come with words: the question is about a call, whose model reads
+// them.
 func explains(q protocol.PermissionParams) bool {
 	return q.ToolCall.ToolCallID != "" && slices.ContainsFunc(q.Options, func(o protocol.PermissionOption) bool { return o.OptionID == "reject_once" })
 }
 
-// line prompts for a line that is typed from now on. ok is false where none came. Once ctx has ended, a read of the terminal
-// may still be under way, so p is not to be used again.
+// line prompts for a line that is typed from now on. ok is false where none came. Once ctx has
+// ended, a read of the terminal may still be under way, so p is not to be used again.
 func (p *Person) line(ctx context.Context, prompt string) (line string, ok bool) {
 	if p.Wait(ctx, settle) != nil || p.drop() != nil {
 		return "", false
@@ -234,8 +239,9 @@ func between(name, text string, columns int) []string {
 	return out
 }
 
-// folded cuts a visible line into rows that fit, so that none of it can stand where something else would. The first row
-// begins with one margin, the others with another. Widths are guessed too large rather than too small.
+// folded cuts a visible line into rows that fit, so that none of it can stand where something else
+// would. The first row begins with one margin, the others with another. Widths are guessed too
+// large rather than too small.
 func folded(line string, columns int, first, others string) []string {
 	room := max(10, columns-len([]rune(first))-1)
 	var out []string

@@ -1,5 +1,5 @@
-// Package terminal is the side of a person at a terminal: it prints a turn as it happens, asks for permission, and plays a
-// demonstration.
+// Package terminal is the side of a person at a terminal: it prints a turn as it happens, asks for
+// permission, and plays a demonstration.
 package terminal
 
 import (
@@ -15,7 +15,8 @@ import (
 	"tandem/tools"
 )
 
-// Printer shows a turn on a terminal: the answer on one output, all else on another. Its methods may be called concurrently.
+// Printer shows a turn on a terminal: the answer on one output, all else on another. Its methods
+// may be called concurrently.
 type Printer struct {
 	out, info io.Writer // both make what is written visible
 	person    *Person
@@ -53,7 +54,8 @@ func (p *Printer) Infof(format string, args ...any) {
 	})
 }
 
-// End is called when the turn is over: a question that stands is taken back, and what waits for its answer is printed.
+// End is called when the turn is over: a question that stands is taken back, and what waits for its
+// answer is printed.
 func (p *Printer) End() {
 	p.mu.Lock()
 	p.over = true

@@ -12,8 +12,9 @@ import (
 	"tandem/filetime/text/show"
 )
 
-// visible writes texts so that nothing in them is invisible or steers the terminal; each Write is whole characters.
-// Everything that the command line prints goes through it, but for texts that are for a program.
+// visible writes texts so that nothing in them is invisible or steers the terminal; each Write is
+// whole characters. Everything that the command line prints goes through it, but for texts that are
+// for a program.
 type visible struct{ to io.Writer }
 
 func (v visible) Write(b []byte) (int, error) {
@@ -29,7 +30,8 @@ func Stdout() io.Writer { return visible{os.Stdout} }
 // Stderr is described at Stdout.
 func Stderr() io.Writer { return visible{os.Stderr} }
 
-// ForProgram writes what a file or another program is to get as it is; on a terminal it is made visible.
+// ForProgram writes what a file or another program is to get as it is; on a terminal it is made
+// visible.
 func ForProgram(text string) error {
 	out := io.Writer(os.Stdout)
 	if info, err := os.Stdout.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -42,7 +44,8 @@ func ForProgram(text string) error {
 // OneLine is a value as part of a line.
 func OneLine(s string) string { return show.Visible(s, false) }
 
-// PrintJSON prints a value. What is invisible in its strings is written as JSON's own \uXXXX, so the value is the same.
+// PrintJSON prints a value. What is invisible in its strings is written as JSON's own \uXXXX, so
+// the value is the same.
 func PrintJSON(v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -10,9 +10,10 @@ import (
 	"tandem/lspserver/protocol"
 )
 
-// History decodes a conversation of Chat Completions. It is one that every model takes: system messages come first, then the
-// user's; every call has an id of its own and its result before the next message; the last message is the assistant's. The
-// error names the first message that breaks this.
+// History decodes a conversation of Chat Completions. It is one that every model takes: system
+// messages come first, then the user's; every call has an id of its own and its result before the
+// next message; the last message is the assistant's. The error names the first message that breaks
+// this.
 func History(messages []protocol.ChatMessage) ([]model.Message, error) {
 	h := history{names: map[string]string{}}
 	for i, m := range messages {

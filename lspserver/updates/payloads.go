@@ -68,8 +68,8 @@ func statusOf(e *run.Event) string {
 	return "pending"
 }
 
-// renderOf is how a person is shown the result of a call: what the tool says of it, or else its one line, with the
-// diffs, the output or the reason of a failure below it.
+// renderOf is how a person is shown the result of a call: what the tool says of it, or else its one
+// line, with the diffs, the output or the reason of a failure below it.
 func renderOf(e *run.Event) *protocol.Render {
 	r := e.Result
 	out := rendered(r.Render)
@@ -110,7 +110,8 @@ func rendered(r *tools.Render) *protocol.Render {
 	return out
 }
 
-// fenced is text as a block of code, whatever fences are in it. What is long is cut: the whole is in the content.
+// fenced is text as a block of code, whatever fences are in it. What is long is cut: the whole is
+// in the content.
 func fenced(language, s string) string {
 	const most = 4 << 10
 	if len(s) > most {
@@ -123,7 +124,8 @@ func fenced(language, s string) string {
 	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
 }
 
-// mostShown is how many bytes of a result a client is told in an update: who called the tool gets all of it as the answer.
+// mostShown is how many bytes of a result a client is told in an update: who called the tool gets
+// all of it as the answer.
 const mostShown = 256 << 10
 
 // program is what a result has for a program, nil where it is as large as that.
@@ -146,8 +148,8 @@ func firstLines(text string) string {
 	return strings.ToValidUTF8(text[:end], "") + fmt.Sprintf("… %d more bytes", len(text)-end)
 }
 
-// resultContent is what a person is shown of a result: diffs where there are some, else the text. Texts larger than most are
-// left out.
+// resultContent is what a person is shown of a result: diffs where there are some, else the text.
+// Texts larger than most are left out.
 func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolContent {
 	var out []protocol.ToolContent
 	if r.Landed != nil {
@@ -198,7 +200,8 @@ func previewContent(previews []run.DiffPreview, most int) []protocol.ToolContent
 	return out
 }
 
-// diffContent shows a change with both texts, or where they are larger than most only as a unified diff.
+// diffContent shows a change with both texts, or where they are larger than most only as a unified
+// diff.
 func diffContent(d run.DiffPreview, created bool, most int) protocol.ToolContent {
 	if len(d.Old)+len(d.New) > most {
 		block := Text(cmp.Or(d.Unified, "The change of "+d.Path+" is too large to be shown here; tandem/changes/diff gives it."))

@@ -10,7 +10,8 @@ import (
 	"tandem/tools/run"
 )
 
-// Permission is a question for permission of a session; changes larger than maxDiff are shown as a unified diff alone.
+// Permission is a question for permission of a session; changes larger than maxDiff are shown as a
+// unified diff alone.
 func Permission(session string, q run.Question, maxDiff int) protocol.PermissionParams {
 	p := protocol.PermissionParams{
 		SessionID: session,

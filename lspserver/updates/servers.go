@@ -9,8 +9,8 @@ import (
 	"tandem/tools/mcp"
 )
 
-// Servers are the MCP servers that a client names for a session. What is not understood is an error, so that nothing runs in another
-// way than was meant.
+// Servers are the MCP servers that a client names for a session. What is not understood is an
+// error, so that nothing runs in another way than was meant.
 func Servers(raw []json.RawMessage) ([]mcp.Entry, error) {
 	var out []mcp.Entry
 	for i, r := range raw {

@@ -1,6 +1,6 @@
-// Package updates turns what happens in a session into the payloads of ACP (Agent Client Protocol) that a client is told
-// of: session/update, and the question of session/request_permission. It gathers, it holds back for a slow client, and it
-// keeps the order.
+// Package updates turns what happens in a session into the payloads of ACP (Agent Client Protocol)
+// that a client is told of: session/update, and the question of session/request_permission. It
+// gathers, it holds back for a slow client, and it keeps the order.
 package updates
 
 import (
@@ -26,15 +26,15 @@ const (
 	frame = time.Second / 30
 	// A client with more bytes than backlog yet to read is told of states only once it has read.
 	backlog = 1 << 20
-	// mostText is how much text is gathered, mostOutput how much of what a command prints, mostPieces how many pieces
-	// that alternate.
+	// mostText is how much text is gathered, mostOutput how much of what a command prints,
+	// mostPieces how many pieces that alternate.
 	mostText, mostOutput, mostPieces = 4 << 20, 256 << 10, 16
 )
 
-// Stream turns a session's events into updates: text and progress are gathered, and one piece of them
-// goes out a frame; everything else goes out at once, after what came before it. Where the client is slow that waits
-// too, and a later state of a call takes the place of an earlier one. No text is ever left out, only what a command has
-// printed meanwhile, which its result has.
+// Stream turns a session's events into updates: text and progress are gathered, and one piece of
+// them goes out a frame; everything else goes out at once, after what came before it. Where the
+// client is slow that waits too, and a later state of a call takes the place of an earlier one. No
+// text is ever left out, only what a command has printed meanwhile, which its result has.
 type Stream struct {
 	Options
 
@@ -47,7 +47,8 @@ type Stream struct {
 	wrote  int                 // the last turn that has changed something
 }
 
-// piece is an update that waits: a chunk of text, news of a call, or with urgent what waits only for a slow client.
+// piece is an update that waits: a chunk of text, news of a call, or with urgent what waits only
+// for a slow client.
 type piece struct {
 	update protocol.Update
 	text   *strings.Builder
@@ -214,7 +215,8 @@ func (u *Stream) drain(send func(*piece) bool) {
 	})
 }
 
-// words is the update as it is to be sent; there is none of a call whose progress has been told since.
+// words is the update as it is to be sent; there is none of a call whose progress has been told
+// since.
 func (p *piece) words() (up protocol.Update, says bool) {
 	up = p.update
 	if p.text != nil {
@@ -269,8 +271,8 @@ func (u *Stream) now(up protocol.Update, c *callState) {
 	u.post(up)
 }
 
-// hold keeps an update for a slow client. Of a call only the last state is kept, with all that the earlier ones say and
-// it does not.
+// hold keeps an update for a slow client. Of a call only the last state is kept, with all that the
+// earlier ones say and it does not.
 func (u *Stream) hold(up protocol.Update, c *callState) {
 	for _, p := range u.pieces {
 		switch {
@@ -321,7 +323,8 @@ func (u *Stream) post(up protocol.Update) {
 	u.Send(up)
 }
 
-// call tells of a tool call. What a command prints and arguments that are being written are gathered.
+// call tells of a tool call. What a command prints and arguments that are being written are
+// gathered.
 func (u *Stream) call(e agent.Event) {
 	ev := e.Call
 	id := ev.Call.ID
@@ -461,7 +464,8 @@ func (u *Stream) grouped(ids []string) *protocol.Render {
 	return &protocol.Render{Markdown: fmt.Sprintf("%d at once: %s", len(ids), strings.Join(heads, ", "))}
 }
 
-// join puts a call that begins to run into the group of those that run with it, and says whether that is one of several.
+// join puts a call that begins to run into the group of those that run with it, and says whether
+// that is one of several.
 func (u *Stream) join(c *callState, e *run.Event) bool {
 	const most = 256
 	if e.State != run.Executing || e.Group == "" || c.grouped {

@@ -28,8 +28,8 @@ var ErrClosed = errors.New("wire: the connection has ended")
 // errCancelled is the cause of a request's context that the peer cancelled.
 var errCancelled = errors.New("cancelled by the client")
 
-// Error is an error response, sent or received. A handler that returns one, also wrapped, decides the code; any other
-// error goes out as CodeInternal.
+// Error is an error response, sent or received. A handler that returns one, also wrapped, decides
+// the code; any other error goes out as CodeInternal.
 type Error struct {
 	Code    int
 	Name    string // machine-readable word, in error.data.code; "" for none

@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// lineReader cuts a byte stream into lines, each the body of one message. Blank lines are passed over. It never holds more
-// than twice the bytes of the line that it reads, and a line over the limit is read without being held. It is for one
-// goroutine.
+// lineReader cuts a byte stream into lines, each the body of one message. Blank lines are passed
+// over. It never holds more than twice the bytes of the line that it reads, and a line over the
+// limit is read without being held. It is for one goroutine.
 type lineReader struct {
 	in  *bufio.Reader
 	max int // bytes of one line
@@ -20,7 +20,8 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(r, maxLine), max: limit}
 }
 
-// next implements frames. A line that has no end is no message: its sender was cut off in the midst of it.
+// next implements frames. A line that has no end is no message: its sender was cut off in the midst
+// of it.
 func (r *lineReader) next() ([]byte, error) {
 	for {
 		var line []byte

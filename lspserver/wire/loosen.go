@@ -14,9 +14,10 @@ import (
 	"go.lsp.dev/protocol"
 )
 
-// Unmarshal reads JSON into v, a pointer, by the rules of the connection. Peers differ harmlessly in types: null stands for
-// an absent member, and an integral number may be written 1.0 or 1e3. A text that the strict reading refuses is read again
-// with these differences removed, and, in types of LSP, without the optional members that still cannot be read.
+// Unmarshal reads JSON into v, a pointer, by the rules of the connection. Peers differ harmlessly
+// in types: null stands for an absent member, and an integral number may be written 1.0 or 1e3. A
+// text that the strict reading refuses is read again with these differences removed, and, in types
+// of LSP, without the optional members that still cannot be read.
 func Unmarshal(raw []byte, v any) error {
 	err := protocol.Unmarshal(raw, v)
 	if err == nil {
@@ -34,7 +35,8 @@ func Unmarshal(raw []byte, v any) error {
 	return nil
 }
 
-// loosen rewrites raw, a JSON text, for a strict reading as t. What is right already stays as it is.
+// loosen rewrites raw, a JSON text, for a strict reading as t. What is right already stays as it
+// is.
 func loosen(raw jsontext.Value, t reflect.Type) jsontext.Value {
 	raw = bytes.TrimSpace(raw)
 	if inner, ok := optionalValue(t); ok {
@@ -185,8 +187,8 @@ func optionalValue(t reflect.Type) (reflect.Type, bool) {
 	return f.Type, ok
 }
 
-// readsItself reports whether a type of ours, or of a library other than that of LSP, decides how it is read: raw values do,
-// and what has a method for it.
+// readsItself reports whether a type of ours, or of a library other than that of LSP, decides how
+// it is read: raw values do, and what has a method for it.
 func readsItself(t reflect.Type) bool {
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
 		return true
@@ -201,7 +203,8 @@ func readsItself(t reflect.Type) bool {
 
 func isNull(raw jsontext.Value) bool { return string(raw) == "null" }
 
-// integral writes an integral number without fraction and exponent, as 2 for 2.0 and 1000 for 1e3. Anything else stays.
+// integral writes an integral number without fraction and exponent, as 2 for 2.0 and 1000 for 1e3.
+// Anything else stays.
 func integral(raw jsontext.Value) jsontext.Value {
 	if !bytes.ContainsAny(raw, ".eE") {
 		return raw

@@ -34,8 +34,9 @@ type parser struct {
 	dec jsontext.Decoder
 }
 
-// parse reads one body. It refuses what is no JSON text (RFC 8259 with whole surrogate pairs, valid UTF-8 and at most
-// 10 000 levels) and what is no JSON-RPC 2.0 message; the returned id is the one the refusal is to be sent under.
+// parse reads one body. It refuses what is no JSON text (RFC 8259 with whole surrogate pairs, valid
+// UTF-8 and at most 10 000 levels) and what is no JSON-RPC 2.0 message; the returned id is the one
+// the refusal is to be sent under.
 func (p *parser) parse(body []byte) (message, *Error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	var m members
@@ -69,8 +70,8 @@ func (p *parser) parse(body []byte) (message, *Error) {
 	return message{id: id, method: unquote(m.method), params: m.params}, nil
 }
 
-// split checks the whole body and finds the members of a top-level object. Names are compared as JSON strings, so an
-// escaped spelling is the same name and another letter case is not.
+// split checks the whole body and finds the members of a top-level object. Names are compared as
+// JSON strings, so an escaped spelling is the same name and another letter case is not.
 func (p *parser) split(body []byte, m *members, twice *bool) (jsontext.Kind, error) {
 	p.dec.Reset(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
 	value := func() ([]byte, error) {
@@ -121,7 +122,8 @@ func (p *parser) end() error {
 	return err
 }
 
-// field returns where the member of the quoted name belongs, nil for one that JSON-RPC does not know.
+// field returns where the member of the quoted name belongs, nil for one that JSON-RPC does not
+// know.
 func (m *members) field(quoted []byte) *[]byte {
 	if bytes.IndexByte(quoted, '\\') >= 0 {
 		quoted = strconv.AppendQuote(nil, unquote(quoted))
@@ -143,7 +145,8 @@ func (m *members) field(quoted []byte) *[]byte {
 	return nil
 }
 
-// response reads an answer to one of our requests, leniently: a wrong answer must still end the call it answers.
+// response reads an answer to one of our requests, leniently: a wrong answer must still end the
+// call it answers.
 func response(id jsonrpc2.ID, m members) message {
 	out := message{id: id, response: true, result: m.result}
 	if m.err == nil || string(m.err) == "null" && m.result != nil {
@@ -161,8 +164,8 @@ func response(id jsonrpc2.ID, m members) message {
 	return out
 }
 
-// frame appends what the connection is shown of m: everything but the parameters, which stay where they are, so that a
-// large document is neither scanned again nor copied.
+// frame appends what the connection is shown of m: everything but the parameters, which stay where
+// they are, so that a large document is neither scanned again nor copied.
 func (m *message) frame(dst []byte) []byte {
 	switch {
 	case m.response:
@@ -201,8 +204,8 @@ func unquote(quoted []byte) string {
 	return string(b)
 }
 
-// mend puts U+FFFD in the place of every escaped surrogate of body that has no partner, as editors write what a person has
-// cut a character in half with. It reports whether there was one.
+// mend puts U+FFFD in the place of every escaped surrogate of body that has no partner, as editors
+// write what a person has cut a character in half with. It reports whether there was one.
 func mend(body []byte) bool {
 	mended := false
 	for i := 0; i+1 < len(body); i++ {

@@ -12,15 +12,16 @@ import (
 const (
 	maxLine   = 8 << 10  // bytes of one header line
 	maxHeader = 64 << 10 // bytes of one header
-	// lookBack is how many bytes of what was passed over are kept, so that a header field that begins in them is found.
+	// lookBack is how many bytes of what was passed over are kept, so that a header field that
+	// begins in them is found.
 	lookBack = 64
 
 	lengthName = "Content-Length"
 )
 
-// frameReader cuts a byte stream into the bodies of LSP frames. It never holds more than twice the bytes it was
-// sent, whatever length a header declares, and finds its way back to the next header from any damage. It is for
-// one goroutine.
+// frameReader cuts a byte stream into the bodies of LSP frames. It never holds more than twice the
+// bytes it was sent, whatever length a header declares, and finds its way back to the next header
+// from any damage. It is for one goroutine.
 type frameReader struct {
 	src  *pushback
 	in   *bufio.Reader
@@ -34,8 +35,9 @@ func newFrameReader(r io.Reader, limit int, log *slog.Logger) *frameReader {
 	return &frameReader{src: src, in: bufio.NewReaderSize(src, maxLine), max: limit, log: log}
 }
 
-// next returns the next body, which belongs to the caller. A frame that was thrown away is an [*Error] to be sent to
-// the peer, after which next may be called again; any other error ends the stream.
+// next returns the next body, which belongs to the caller. A frame that was thrown away is an
+// [*Error] to be sent to the peer, after which next may be called again; any other error ends the
+// stream.
 func (r *frameReader) next() ([]byte, error) {
 	n, err := r.header()
 	if err != nil {
@@ -44,8 +46,8 @@ func (r *frameReader) next() ([]byte, error) {
 	return r.body(n)
 }
 
-// header reads lines up to the blank one that ends a header with a usable length, and returns that length. Headers
-// without one, and bytes that belong to no frame, are logged and passed over.
+// header reads lines up to the blank one that ends a header with a usable length, and returns that
+// length. Headers without one, and bytes that belong to no frame, are logged and passed over.
 func (r *frameReader) header() (int, error) {
 	var length int
 	var known, bad, lines bool
@@ -84,8 +86,8 @@ func (r *frameReader) header() (int, error) {
 	}
 }
 
-// line returns the next line without its end, valid until the next read. Of a line over maxLine (long) only the last
-// bytes are returned.
+// line returns the next line without its end, valid until the next read. Of a line over maxLine
+// (long) only the last bytes are returned.
 func (r *frameReader) line() (line []byte, long bool, err error) {
 	var kept []byte
 	for {
@@ -107,8 +109,9 @@ func (r *frameReader) line() (line []byte, long bool, err error) {
 	}
 }
 
-// lengthField finds a Content-Length field in a header line: the whole of it, or (glued) the end of it behind bytes
-// of no frame, such as a byte order mark or the rest of a body whose length was told too short.
+// lengthField finds a Content-Length field in a header line: the whole of it, or (glued) the end of
+// it behind bytes of no frame, such as a byte order mark or the rest of a body whose length was
+// told too short.
 func lengthField(line []byte, long bool) (value string, glued, ok bool) {
 	for i := len(line) - len(lengthName); i >= 0; i-- {
 		if !bytes.EqualFold(line[i:i+len(lengthName)], []byte(lengthName)) {
@@ -128,9 +131,9 @@ func isToken(c byte) bool {
 	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// body reads n bytes. The buffer grows with what has arrived; a body over the limit is read without being held. A
-// header line inside the body, or the beginning of one at its end, means that n was wrong, since no JSON text can hold
-// one: reading goes on there.
+// body reads n bytes. The buffer grows with what has arrived; a body over the limit is read without
+// being held. A header line inside the body, or the beginning of one at its end, means that n was
+// wrong, since no JSON text can hold one: reading goes on there.
 func (r *frameReader) body(n int) ([]byte, error) {
 	hold := n <= r.max
 	buf := make([]byte, 0, min(n, maxLine))
@@ -169,9 +172,9 @@ func (r *frameReader) body(n int) ([]byte, error) {
 	return buf, nil
 }
 
-// headerLine finds a Content-Length line in b, or (end) what may become one at the end of b; -1 if there is none.
-// Inside a JSON string the digits could not be followed by a bare line end, outside one the name could not stand
-// without quotes, and a message ends in a brace.
+// headerLine finds a Content-Length line in b, or (end) what may become one at the end of b; -1 if
+// there is none. Inside a JSON string the digits could not be followed by a bare line end, outside
+// one the name could not stand without quotes, and a message ends in a brace.
 func headerLine(b []byte, end bool) int {
 	name := []byte(lengthName + ":")
 	for at := 0; ; at += len(name) {

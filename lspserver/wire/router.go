@@ -12,14 +12,16 @@ import (
 	"go.lsp.dev/protocol"
 )
 
-// Router says which methods are served. It is filled once, before the first connection, and may then be shared.
+// Router says which methods are served. It is filled once, before the first connection, and may
+// then be shared.
 type Router struct {
 	requests map[string]handler
 	notes    map[string]func(context.Context, []byte) error
 	always   string
 }
 
-// handler is the part of a request's handler that runs in the order of arrival; it gives the part that runs beside others.
+// handler is the part of a request's handler that runs in the order of arrival; it gives the part
+// that runs beside others.
 type handler func(ctx context.Context, raw []byte) (rest func(context.Context) (any, error), err error)
 
 // NewRouter returns a router that serves nothing.
@@ -30,13 +32,15 @@ func NewRouter() *Router {
 	}
 }
 
-// Always makes the requests of one method be served also where the connection has too many under way for others.
+// Always makes the requests of one method be served also where the connection has too many under
+// way for others.
 func (r *Router) Always(method string) { r.always = method }
 
-// Handle makes fn answer the requests of a method, each in a goroutine of its own that starts after the handlers of
-// all earlier notifications have returned. Parameters that do not fit P are answered for fn; absent ones are the zero
-// P. "initialize" runs alone and must neither block nor call the client. The context ends with the request's
-// cancellation and with the connection. It panics if the method is taken.
+// Handle makes fn answer the requests of a method, each in a goroutine of its own that starts after
+// the handlers of all earlier notifications have returned. Parameters that do not fit P are
+// answered for fn; absent ones are the zero P. "initialize" runs alone and must neither block nor
+// call the client. The context ends with the request's cancellation and with the connection. It
+// panics if the method is taken.
 func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
 	r.claim(method)
 	decode := decoder[P]()
@@ -51,8 +55,8 @@ func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, 
 	}
 }
 
-// HandleExact is Handle for a request in which an unknown member is an error: it asks for something that would not be done. P has
-// no type of LSP in it.
+// HandleExact is Handle for a request in which an unknown member is an error: it asks for something
+// that would not be done. P has no type of LSP in it.
 func HandleExact[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
 	Handle(r, method, func(ctx context.Context, raw jsontext.Value) (out R, err error) {
 		var p P
@@ -66,8 +70,9 @@ func HandleExact[P, R any](r *Router, method string, fn func(context.Context, P)
 	})
 }
 
-// HandleInOrder is Handle for a request that later messages are about: begin runs before anything later is looked at,
-// and must not block nor call the client; what it gives runs beside others and must be called.
+// HandleInOrder is Handle for a request that later messages are about: begin runs before anything
+// later is looked at, and must not block nor call the client; what it gives runs beside others and
+// must be called.
 func HandleInOrder[P, R any](
 	r *Router, method string, begin func(context.Context, P) (rest func(context.Context) (R, error), err error),
 ) {
@@ -90,9 +95,10 @@ func badParams(method string, err error) error {
 	return &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("%s: %.400s", method, err)}
 }
 
-// Notify makes fn take the notifications of a method, one at a time in the order of their arrival, before anything
-// later is looked at: fn must not block and must not call the client. Its context ends with the connection; use
-// [Conn.Context] for work that fn leaves behind. It panics if the method is taken.
+// Notify makes fn take the notifications of a method, one at a time in the order of their arrival,
+// before anything later is looked at: fn must not block and must not call the client. Its context
+// ends with the connection; use [Conn.Context] for work that fn leaves behind. It panics if the
+// method is taken.
 func Notify[P any](r *Router, method string, fn func(context.Context, P)) {
 	r.claim(method)
 	decode := decoder[P]()
@@ -113,9 +119,9 @@ func (r *Router) claim(method string) {
 	}
 }
 
-// decoder returns the function that reads parameters of type P by the rules of codec. For types of LSP the last of two
-// equal names wins, as for any server; in ours a name that stands twice is an error, because what was checked must be
-// what is executed.
+// decoder returns the function that reads parameters of type P by the rules of codec. For types of
+// LSP the last of two equal names wins, as for any server; in ours a name that stands twice is an
+// error, because what was checked must be what is executed.
 func decoder[P any]() func([]byte) (P, error) {
 	lsp := ofLSP(reflect.TypeFor[P]())
 	return func(raw []byte) (p P, err error) {
@@ -132,10 +138,11 @@ func decoder[P any]() func([]byte) (P, error) {
 // ofLSP says that a type is one of go.lsp.dev/protocol.
 func ofLSP(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath() }
 
-// codec reads and writes everything by the rules of go.lsp.dev/protocol, which knows the unions of LSP, also inside
-// types of ours. For those it follows encoding/json/v2: unknown members are ignored, names match by case, a nil slice is
-// [] and a nil map {}, omitempty leaves out what would be null, "", {} or [] but neither 0 nor false (omitzero does), and
-// bytes that are no UTF-8 become U+FFFD. What this refuses is read again by loosen.
+// codec reads and writes everything by the rules of go.lsp.dev/protocol, which knows the unions of
+// LSP, also inside types of ours. For those it follows encoding/json/v2: unknown members are
+// ignored, names match by case, a nil slice is [] and a nil map {}, omitempty leaves out what would
+// be null, "", {} or [] but neither 0 nor false (omitzero does), and bytes that are no UTF-8 become
+// U+FFFD. What this refuses is read again by loosen.
 type codec struct{}
 
 var _ jsonrpc2.Codec = codec{}

@@ -21,14 +21,16 @@ const (
 	maxSpare = 2         // buffers that are kept
 )
 
-// frames cuts a byte stream into the bodies of messages. next returns the next body, which belongs to the caller. One that
-// was thrown away is an [*Error] to be sent to the peer, after which next may be called again; any other error ends the stream.
+// frames cuts a byte stream into the bodies of messages. next returns the next body, which belongs
+// to the caller. One that was thrown away is an [*Error] to be sent to the peer, after which next
+// may be called again; any other error ends the stream.
 type frames interface{ next() ([]byte, error) }
 
-// stream is the jsonrpc2.Stream of a connection: frames that survive bad input, and a writer that never blocks.
+// stream is the jsonrpc2.Stream of a connection: frames that survive bad input, and a writer that
+// never blocks.
 //
-// ReadFrame shows the jsonrpc2 connection only envelopes; the message itself waits in current for the handler, which
-// jsonrpc2 runs before it reads again.
+// ReadFrame shows the jsonrpc2 connection only envelopes; the message itself waits in current for
+// the handler, which jsonrpc2 runs before it reads again.
 type stream struct {
 	rwc   io.ReadWriteCloser
 	log   *slog.Logger
@@ -64,8 +66,9 @@ type stream struct {
 
 var _ jsonrpc2.Stream = (*stream)(nil)
 
-// ReadFrame returns the envelope of the next message, valid until the next call. What is no message is answered here
-// and passed over. It reports the end only when quiet is closed, because jsonrpc2 drops every answer after that.
+// ReadFrame returns the envelope of the next message, valid until the next call. What is no message
+// is answered here and passed over. It reports the end only when quiet is closed, because jsonrpc2
+// drops every answer after that.
 func (s *stream) ReadFrame(context.Context) ([]byte, int64, error) {
 	stretch()
 	for {
@@ -87,8 +90,9 @@ func (s *stream) ReadFrame(context.Context) ([]byte, int64, error) {
 	}
 }
 
-// stretch gives its goroutine room for a handler at once. jsonrpc2 reads on with a new goroutine after every request, which
-// carries the next one out; to grow its stack in the middle of that takes a quarter of the time of a small request.
+// stretch gives its goroutine room for a handler at once. jsonrpc2 reads on with a new goroutine
+// after every request, which carries the next one out; to grow its stack in the middle of that
+// takes a quarter of the time of a small request.
 //
 //go:noinline
 func stretch() {
@@ -99,7 +103,8 @@ func stretch() {
 //go:noinline
 func mark(room []byte) { room[0] = 1 }
 
-// read returns the next message, nil for one that is not to be shown, or the error that ends the connection.
+// read returns the next message, nil for one that is not to be shown, or the error that ends the
+// connection.
 func (s *stream) read() (*message, error) {
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)
@@ -201,7 +206,8 @@ type answer struct {
 	large [][]byte // the result in the place of the one that jsonrpc2 has, so that its bytes are never copied
 }
 
-// accompany keeps what belongs to the answer of a request, and gives the result that jsonrpc2 sends.
+// accompany keeps what belongs to the answer of a request, and gives the result that jsonrpc2
+// sends.
 func (s *stream) accompany(id jsonrpc2.ID, run []func(), pieces [][]byte) (result jsonrpc2.RawMessage) {
 	large := length(pieces) > keepBuf && s.trace == nil && !s.lines
 	if !large {
@@ -242,7 +248,8 @@ func length(pieces [][]byte) (n int) {
 	return n
 }
 
-// put queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open request.
+// put queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open
+// request.
 func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,7 +327,8 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	return int64(n), nil
 }
 
-// room gives the chunk that n more bytes belong to. What waits is never copied to make room. s.mu is held.
+// room gives the chunk that n more bytes belong to. What waits is never copied to make room. s.mu
+// is held.
 func (s *stream) room(n int) *[]byte {
 	if last := len(s.queue) - 1; last >= 0 && s.queue[last].chunk && len(s.queue[last].b)+n <= chunk {
 		return &s.queue[last].b
@@ -343,7 +351,8 @@ func (s *stream) backlog() int {
 	return s.waiting
 }
 
-// write is the writer's goroutine: it sends what is queued, chunk by chunk, until the stream is closed.
+// write is the writer's goroutine: it sends what is queued, chunk by chunk, until the stream is
+// closed.
 func (s *stream) write() {
 	defer close(s.flushed)
 	s.mu.Lock()
@@ -381,7 +390,8 @@ func (s *stream) write() {
 	}
 }
 
-// Close is called by jsonrpc2, under a lock and at a time of its own; the connection closes the transport itself.
+// Close is called by jsonrpc2, under a lock and at a time of its own; the connection closes the
+// transport itself.
 func (s *stream) Close() error {
 	s.end(ErrClosed)
 	return nil

@@ -1,14 +1,14 @@
-// Package wire is the JSON-RPC connection of a face: go.lsp.dev/jsonrpc2 with a stream, a codec and a handler chain of our
-// own. It speaks LSP, or with Options.ACP the Agent Client Protocol, which differs in how messages are told apart, in the
-// lifecycle and in how a request is cancelled.
+// Package wire is the JSON-RPC connection of a face: go.lsp.dev/jsonrpc2 with a stream, a codec and
+// a handler chain of our own. It speaks LSP, or with Options.ACP the Agent Client Protocol, which
+// differs in how messages are told apart, in the lifecycle and in how a request is cancelled.
 //
 //	bytes → frames → parser → stream → jsonrpc2.Conn → Conn.serve → Router → handler
 //	                          ↘ refused: answered here                      ↓ error mapping
 //	bytes ← writer goroutine ← queue ←──────────────── jsonrpc2.Conn ←
 //
-// What is damaged is answered or logged and passed over; nothing a peer sends ends the connection but the end of its
-// bytes and exit. Notifications are handled in the order of their arrival on the reading goroutine, requests each on
-// their own, and writing never blocks a handler.
+// What is damaged is answered or logged and passed over; nothing a peer sends ends the connection
+// but the end of its bytes and exit. Notifications are handled in the order of their arrival on the
+// reading goroutine, requests each on their own, and writing never blocks a handler.
 package wire
 
 import (
@@ -32,8 +32,8 @@ const (
 	maxInflight      = 1024
 	maxInflightBytes = 256 << 20
 
-	// After the end of a connection its handlers have drainGrace to return and answer, then the peer flushGrace to
-	// read what is queued.
+	// After the end of a connection its handlers have drainGrace to return and answer, then the
+	// peer flushGrace to read what is queued.
 	drainGrace = 800 * time.Millisecond
 	flushGrace = 300 * time.Millisecond
 )
@@ -48,25 +48,29 @@ type Options struct {
 	Log        *slog.Logger // nil for none; never shown parameters or results
 	MaxMessage int          // bytes of one message; 0 means 64 MiB
 
-	// Dropped is told, on the reading goroutine, of a notification with parameters that could not be understood; may be nil.
+	// Dropped is told, on the reading goroutine, of a notification with parameters that could not
+	// be understood; may be nil.
 	Dropped func(method string, params []byte)
 
-	// Trace is told of every message, of what comes in as it came; it must not use the connection and must not keep body.
-	// May be nil.
+	// Trace is told of every message, of what comes in as it came; it must not use the connection
+	// and must not keep body. May be nil.
 	Trace func(in bool, body []byte)
 
-	// Handled is told of every request and notification that a handler has dealt with, and of its error, for a request an
-	// [*Error]; may be nil.
+	// Handled is told of every request and notification that a handler has dealt with, and of its
+	// error, for a request an [*Error]; may be nil.
 	Handled func(method string, took time.Duration, err error)
 
-	// Code turns an error of a handler into one that holds an [*Error], where it knows how; may be nil.
+	// Code turns an error of a handler into one that holds an [*Error], where it knows how; may be
+	// nil.
 	Code func(err error) error
 
-	// Client is set on the editor's end of a connection, which serves requests without the lifecycle of a server.
+	// Client is set on the editor's end of a connection, which serves requests without the
+	// lifecycle of a server.
 	Client bool
 
-	// ACP is set for the Agent Client Protocol: one JSON text a line in the place of LSP's frames, initialize as the first
-	// request, no shutdown and no exit (the end of the bytes is the end), and $/cancel_request {requestId}.
+	// ACP is set for the Agent Client Protocol: one JSON text a line in the place of LSP's frames,
+	// initialize as the first request, no shutdown and no exit (the end of the bytes is the end),
+	// and $/cancel_request {requestId}.
 	ACP bool
 }
 
@@ -107,9 +111,9 @@ type (
 	afterKey  struct{}
 )
 
-// Serve starts a connection on rwc, which it owns from now on, and returns at once. The connection ends with the end
-// of the bytes, with a failing write, with exit, with ctx and with Close, whichever is first; handlers' contexts then
-// end at once.
+// Serve starts a connection on rwc, which it owns from now on, and returns at once. The connection
+// ends with the end of the bytes, with a failing write, with exit, with ctx and with Close,
+// whichever is first; handlers' contexts then end at once.
 func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *Conn {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -163,8 +167,9 @@ func From(ctx context.Context) *Conn {
 	return c
 }
 
-// After has fn run once the answer to the request that ctx is of is on its way, so that what it tells the client comes behind the
-// answer. It does not run where the request fails. fn runs in a goroutine of its own.
+// After has fn run once the answer to the request that ctx is of is on its way, so that what it
+// tells the client comes behind the answer. It does not run where the request fails. fn runs in a
+// goroutine of its own.
 func After(ctx context.Context, fn func()) {
 	if after, ok := ctx.Value(afterKey{}).(*[]func()); ok {
 		*after = append(*after, fn)
@@ -174,11 +179,12 @@ func After(ctx context.Context, fn func()) {
 // Context ends with the connection. Its cause says why.
 func (c *Conn) Context() context.Context { return c.ctx }
 
-// Done is closed when the connection has ended, its handlers have returned (or had their time) and rwc is closed.
+// Done is closed when the connection has ended, its handlers have returned (or had their time) and
+// rwc is closed.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Wait waits for Done and returns the exit code: 0 if shutdown had come, as LSP asks for, or with ACP if the bytes have
-// ended, else 1.
+// Wait waits for Done and returns the exit code: 0 if shutdown had come, as LSP asks for, or with
+// ACP if the bytes have ended, else 1.
 func (c *Conn) Wait() int {
 	<-c.done
 	c.mu.Lock()
@@ -195,10 +201,11 @@ func (c *Conn) Close() {
 	<-c.done
 }
 
-// Call asks the peer and waits for the answer, which is decoded into result (nil to drop it). If ctx ends first the
-// peer is told to cancel it and ctx.Err() is returned. An error of the peer is an [*Error]; the end of
-// the connection is ErrClosed. It must not be called where it would hold up the reading of its own answer: in a
-// notification's handler, in that of initialize and in the first part of HandleInOrder it fails at once.
+// Call asks the peer and waits for the answer, which is decoded into result (nil to drop it). If
+// ctx ends first the peer is told to cancel it and ctx.Err() is returned. An error of the peer is
+// an [*Error]; the end of the connection is ErrClosed. It must not be called where it would hold up
+// the reading of its own answer: in a notification's handler, in that of initialize and in the
+// first part of HandleInOrder it fails at once.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	if ctx.Value(inlineKey{}) == c {
 		return fmt.Errorf("wire: call of %s would wait for itself", method)
@@ -225,7 +232,8 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	return received(err)
 }
 
-// cancelling is the notification that cancels a request, and the member of its parameters that has the id.
+// cancelling is the notification that cancels a request, and the member of its parameters that has
+// the id.
 func (c *Conn) cancelling() (method, member string) {
 	if c.acp {
 		return "$/cancel_request", "requestId"
@@ -245,7 +253,8 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// Backlog is how many bytes wait for the peer to read them. What can be gathered should be, while there are many.
+// Backlog is how many bytes wait for the peer to read them. What can be gathered should be, while
+// there are many.
 func (c *Conn) Backlog() int { return c.stream.backlog() }
 
 // finish sees a connection through its end.
@@ -354,7 +363,8 @@ func (c *Conn) tell(method string, began time.Time, err error) {
 	c.handled(method, time.Since(began), err)
 }
 
-// admit looks a request's handler up, as far as the lifecycle and what else is under way let it through.
+// admit looks a request's handler up, as far as the lifecycle and what else is under way let it
+// through.
 func (c *Conn) admit(m message) (handler, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -449,7 +459,8 @@ func (c *Conn) note(m message) {
 	}
 }
 
-// cancelRequest ends the context of a request in flight. The id is read by hand: the LSP type of it holds 32 bits.
+// cancelRequest ends the context of a request in flight. The id is read by hand: the LSP type of it
+// holds 32 bits.
 func (c *Conn) cancelRequest(params []byte, member string) {
 	var p map[string]jsontext.Value
 	id, ok := jsonrpc2.ID{}, false
@@ -475,7 +486,8 @@ func (c *Conn) busy(id jsonrpc2.ID) bool {
 	return ok
 }
 
-// encode turns parameters or a result into JSON, here, where a panic of a type's own method is caught.
+// encode turns parameters or a result into JSON, here, where a panic of a type's own method is
+// caught.
 func encode(v any) (jsonrpc2.RawMessage, error) {
 	if v == nil {
 		return nil, nil

@@ -1,6 +1,7 @@
-// Package autorun finds what a command has put into the workspace that is executed later with the rights of the user, outside of the
-// sandbox: hooks and settings of git, files of editors, shells and agents. It compares two listings, one from before the command
-// and one from after it, and moves what it finds into a quarantine.
+// Package autorun finds what a command has put into the workspace that is executed later with the
+// rights of the user, outside of the sandbox: hooks and settings of git, files of editors, shells
+// and agents. It compares two listings, one from before the command and one from after it, and
+// moves what it finds into a quarantine.
 package autorun
 
 import (
@@ -29,15 +30,16 @@ const (
 // executes is what git executes of a text of a kind.
 var executes = map[Kind]func(text string) []gitdir.Setting{Config: gitdir.Settings, Todo: gitdir.Todo, Strategy: gitdir.Strategy}
 
-// Entry is a file, a link or another thing that is no folder. Text is what is in a file or a link, if Whole; a longer one, and one
-// that cannot be read, is told from another by its Mark.
+// Entry is a file, a link or another thing that is no folder. Text is what is in a file or a link,
+// if Whole; a longer one, and one that cannot be read, is told from another by its Mark.
 type Entry struct {
 	Kind  Kind
 	Mode  fs.FileMode
 	Text  string
 	Whole bool
 	Mark  string
-	// Folder is the folder whose entry has the name that decides: that of .vscode for .vscode/tasks.json.
+	// Folder is the folder whose entry has the name that decides: that of .vscode for
+	// .vscode/tasks.json.
 	Folder string
 	// Root is the write root.
 	Root string
@@ -52,9 +54,11 @@ type Listing struct {
 	Entries map[string]Entry
 	// Folders are those that were looked through.
 	Folders map[string]bool
-	// Repositories are the folders of git's own data. The value says that git takes it as a repository.
+	// Repositories are the folders of git's own data. The value says that git takes it as a
+	// repository.
 	Repositories map[string]bool
-	// Cut says that not all folders were looked through, Blind that something could not be opened because too many files are open.
+	// Cut says that not all folders were looked through, Blind that something could not be opened
+	// because too many files are open.
 	Cut, Blind bool
 }
 
@@ -80,7 +84,8 @@ type Finding struct {
 	Why []gitdir.Setting
 }
 
-// Compare gives what came to stand or changed between two listings and is executed later, sorted by path.
+// Compare gives what came to stand or changed between two listings and is executed later, sorted by
+// path.
 func Compare(before, after *Listing) (found []Finding) {
 	for at, now := range after.Entries {
 		was, had := before.Entries[at]
@@ -143,8 +148,8 @@ func (f Finding) name() string {
 	return path.Clean(strings.TrimPrefix(strings.TrimPrefix(f.Path, f.Now.Root), "/"))
 }
 
-// leads says that what a .git file or a commondir says leads where git itself has it lead: into a repository that was found below the
-// write roots, which is examined too.
+// leads says that what a .git file or a commondir says leads where git itself has it lead: into a
+// repository that was found below the write roots, which is examined too.
 func leads(at string, e Entry, now *Listing) bool {
 	if !e.Mode.IsRegular() || !e.Whole {
 		return false

@@ -12,15 +12,18 @@ import (
 	"tandem/sandbox"
 )
 
-// Guard looks after the workspace of a session while its commands and servers run. What comes to stand there from the beginning of
-// the first of them to the end of the last is theirs, if nobody else is known to have written it. A nil Guard looks at nothing. All methods may be called concurrently.
+// Guard looks after the workspace of a session while its commands and servers run. What comes to
+// stand there from the beginning of the first of them to the end of the last is theirs, if nobody
+// else is known to have written it. A nil Guard looks at nothing. All methods may be called
+// concurrently.
 type Guard struct {
 	Paths      *sandbox.Paths
 	Quarantine *Quarantine // nil moves nothing, and all is told
 	Session    string
 	// Name writes a path for a text.
 	Name func(path string) string
-	// Wrote says that a person or another tool has written a file as it is now, since a time. nil says so of none.
+	// Wrote says that a person or another tool has written a file as it is now, since a time. nil
+	// says so of none.
 	Wrote func(path, content string, since time.Time) bool
 	Now   func() time.Time // may be nil where Wrote is
 	// MaxEntries is how many entries are looked at, 0 for MaxEntries.
@@ -35,8 +38,9 @@ type Guard struct {
 	cutReported bool            // since the first that runs
 }
 
-// Begin is called before a command or a server is started, and each Begin has its End with the same who: a noun for the middle of a
-// sentence, or "" for a command. It says what those that still run have planted.
+// Begin is called before a command or a server is started, and each Begin has its End with the same
+// who: a noun for the middle of a sentence, or "" for a command. It says what those that still run
+// have planted.
 func (g *Guard) Begin(call, who string) (said []string) {
 	if g == nil {
 		return nil
@@ -82,8 +86,8 @@ func (g *Guard) Check(call string) (said []string) {
 	return g.sweep(call)
 }
 
-// End finds what a command or a server has planted, moves it away, and says so in whole sentences. It is called after that has ended
-// and before anything else is done.
+// End finds what a command or a server has planted, moves it away, and says so in whole sentences.
+// It is called after that has ended and before anything else is done.
 func (g *Guard) End(call, who string) (said []string) {
 	if g == nil {
 		return nil
@@ -98,7 +102,8 @@ func (g *Guard) End(call, who string) (said []string) {
 	return said
 }
 
-// attribution is who may have planted what a sweep finds, for the beginning of a sentence: the one that runs, or one of several.
+// attribution is who may have planted what a sweep finds, for the beginning of a sentence: the one
+// that runs, or one of several.
 func (g *Guard) attribution() string {
 	all := slices.Compact(slices.Sorted(slices.Values(g.running)))
 	if all[0] == "" {
@@ -117,7 +122,8 @@ func (g *Guard) look() *Listing {
 	return g.looker.Look()
 }
 
-// sweep compares what is there with what may be. What it leaves or does not find fault with is there by right from now on.
+// sweep compares what is there with what may be. What it leaves or does not find fault with is
+// there by right from now on.
 func (g *Guard) sweep(call string) (said []string) {
 	before, after := g.before, g.look()
 	next := *before

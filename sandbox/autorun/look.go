@@ -25,8 +25,9 @@ const (
 	maxAll  = 32 << 20
 )
 
-// Looker lists what is executed later in the folders that commands may write. What it has seen of a folder holds as long as the
-// system's own time of its last change (ctime), which nobody can set, stays the same; so a second look opens few. It is for one goroutine at a time.
+// Looker lists what is executed later in the folders that commands may write. What it has seen of a
+// folder holds as long as the system's own time of its last change (ctime), which nobody can set,
+// stays the same; so a second look opens few. It is for one goroutine at a time.
 type Looker struct {
 	Paths *sandbox.Paths
 	// MaxEntries is how many entries are looked at, 0 for MaxEntries.
@@ -36,8 +37,8 @@ type Looker struct {
 	now     func() time.Time // nil is time.Now
 }
 
-// Look lists what is there now, the topmost folders first. node_modules is not looked into: what lies there is code of others that is
-// run anyway.
+// Look lists what is there now, the topmost folders first. node_modules is not looked into: what
+// lies there is code of others that is run anyway.
 func (l *Looker) Look() *Listing {
 	w := walk{
 		Listing: Listing{Entries: map[string]Entry{}, Folders: map[string]bool{}, Repositories: map[string]bool{}},
@@ -178,8 +179,8 @@ func (w *walk) repository(at, folder string) {
 	w.repositories(path.Join(at, "worktrees"), folder)
 }
 
-// hooks keeps what is in a folder of hooks, or what stands in its place. Of a folder that has other files too, known says that only
-// those are kept whose names are those of hooks.
+// hooks keeps what is in a folder of hooks, or what stands in its place. Of a folder that has other
+// files too, known says that only those are kept whose names are those of hooks.
 func (w *walk) hooks(at, folder string, known bool) {
 	info, err := w.top.Lstat(at)
 	if err != nil {
@@ -210,7 +211,8 @@ func (w *walk) repositories(at, folder string) {
 	}
 }
 
-// named keeps what the configurations of repositories name. A configuration that is included may name more.
+// named keeps what the configurations of repositories name. A configuration that is included may
+// name more.
 func (w *walk) named() {
 	trees := map[string][]string{} // the topmost folders of work trees, of each repository
 	for at, e := range w.Entries {
@@ -318,7 +320,8 @@ func (w *walk) list(dir string) *folder {
 		w.Cut = true
 		return nil
 	}
-	// Not below w.top, whose folders look each entry up. Whatever a link in the way shows, it is read and moved below w.top alone.
+	// Not below w.top, whose folders look each entry up. Whatever a link in the way shows, it is
+	// read and moved below w.top alone.
 	info, err := os.Lstat(filepath.FromSlash(at))
 	if err != nil || !info.IsDir() {
 		w.failed(err)

@@ -19,8 +19,8 @@ import (
 	"tandem/sandbox/gitdir"
 )
 
-// Quarantine is a folder with what was taken out of workspaces. Each thing has a folder of its own there, with its description and
-// its content. It may be used by several processes at once.
+// Quarantine is a folder with what was taken out of workspaces. Each thing has a folder of its own
+// there, with its description and its content. It may be used by several processes at once.
 type Quarantine struct {
 	// Dir is its absolute path; it is made when it is needed, for its owner alone.
 	Dir string
@@ -31,7 +31,8 @@ type Quarantine struct {
 type Quarantined struct {
 	ID   string `json:"id"`
 	Root string `json:"root"`
-	// Path is where it stood, relative to the root. Mode is that of fs.FileMode. Link is where a link led.
+	// Path is where it stood, relative to the root. Mode is that of fs.FileMode. Link is where a
+	// link led.
 	Path    string      `json:"path"`
 	Mode    fs.FileMode `json:"mode"`
 	Link    string      `json:"link,omitempty"`
@@ -45,8 +46,8 @@ const (
 	content     = "content"
 )
 
-// Take moves what was found away, and puts back what was there before the command where that is known. What has been replaced by a
-// folder since, or has gone, is an error.
+// Take moves what was found away, and puts back what was there before the command where that is
+// known. What has been replaced by a folder since, or has gone, is an error.
 func (q *Quarantine) Take(f Finding, session, call string) (t Quarantined, err error) {
 	top, err := os.OpenRoot(filepath.FromSlash(f.Now.Root))
 	if err != nil {
@@ -104,7 +105,8 @@ func mend(f Finding) error {
 	return f.back(top)
 }
 
-// back puts back what was there before. With the HEAD of a repository comes what git wants beside it.
+// back puts back what was there before. With the HEAD of a repository comes what git wants beside
+// it.
 func (f Finding) back(top *os.Root) error {
 	name := filepath.FromSlash(f.name())
 	if f.Was.Kind == Head {
@@ -172,7 +174,8 @@ func (q *Quarantine) List() (all []Quarantined, err error) {
 	return all, err
 }
 
-// Restore puts a thing back to where it stood, and takes it out of the quarantine. It fails if something stands there.
+// Restore puts a thing back to where it stood, and takes it out of the quarantine. It fails if
+// something stands there.
 func (q *Quarantine) Restore(id string) (Quarantined, error) {
 	all, err := q.List()
 	if err != nil {

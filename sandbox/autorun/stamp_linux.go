@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// settles is how long a change may go on at the same time of the system, whose clock is coarse, and coarser on some file systems.
+// settles is how long a change may go on at the same time of the system, whose clock is coarse, and
+// coarser on some file systems.
 const settles = 2 * time.Second
 
-// stamp tells a folder from any other one and from itself after a change. settled says that a later change has another time.
+// stamp tells a folder from any other one and from itself after a change. settled says that a later
+// change has another time.
 type stamp struct {
 	dev, ino uint64
 	changed  syscall.Timespec

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// stamp would tell a folder from itself after a change. Where the time of a change can be set, or is not known, nothing holds.
+// stamp would tell a folder from itself after a change. Where the time of a change can be set, or
+// is not known, nothing holds.
 type stamp struct{}
 
 func stampOf(fs.FileInfo, time.Time) stamp { return stamp{} }

@@ -1,9 +1,11 @@
-// Package baseline says what a command has changed in folders: it looks through them before the command and after it, and compares. What
-// a file said before comes from memory or, where git had it as it was, from git's objects.
+// Package baseline says what a command has changed in folders: it looks through them before the
+// command and after it, and compares. What a file said before comes from memory or, where git had
+// it as it was, from git's objects.
 //
-// A look is a table of all files with their metadata; only files whose metadata are not those of the look before are read. So a look
-// costs a call of lstat for each file, and nothing is copied that git has or that the last look has read. What git ignores is not looked
-// through, and of it only the topmost entries are compared.
+// A look is a table of all files with their metadata; only files whose metadata are not those of
+// the look before are read. So a look costs a call of lstat for each file, and nothing is copied
+// that git has or that the last look has read. What git ignores is not looked through, and of it
+// only the topmost entries are compared.
 package baseline
 
 import (
@@ -24,7 +26,8 @@ import (
 
 // Bounds of what is looked at and kept.
 const (
-	// MaxFile is how large a file that git does not have may be to be kept, MaxAll how much of all of them is.
+	// MaxFile is how large a file that git does not have may be to be kept, MaxAll how much of all
+	// of them is.
 	MaxFile = 1 << 20
 	MaxAll  = 64 << 20
 	// MaxSeen bounds a file that the session has seen, and one that git has.
@@ -33,10 +36,12 @@ const (
 	MaxEntries = 200_000
 )
 
-// racy is the age that a time of a file must have to prove anything: a later change may have the same time.
+// racy is the age that a time of a file must have to prove anything: a later change may have the
+// same time.
 const racy = 2 * time.Second
 
-// Memory is what was read in the last look. It serves several sessions. The zero value is ready; all methods may be called concurrently.
+// Memory is what was read in the last look. It serves several sessions. The zero value is ready;
+// all methods may be called concurrently.
 type Memory struct {
 	Now  func() time.Time // nil is time.Now
 	Most int              // entries of folders that are looked at, 0 for MaxEntries
@@ -92,10 +97,11 @@ func (c Change) How() string {
 // Changes are what a command has done.
 type Changes struct {
 	Files []Change // sorted by path
-	// Ignored are entries that git ignores and that the command has made, removed or written to, as far as that shows without looking
-	// into them.
+	// Ignored are entries that git ignores and that the command has made, removed or written to, as
+	// far as that shows without looking into them.
 	Ignored []string
-	// Cut is why not all folders were looked through, "" if they were. What lies in those that were not is left out.
+	// Cut is why not all folders were looked through, "" if they were. What lies in those that were
+	// not is left out.
 	Cut string
 	// Deep says that some were not whose entries have paths that are longer than the system takes.
 	Deep bool
@@ -168,8 +174,8 @@ type rules struct {
 	repo     *repository
 }
 
-// Before looks through the folders that commands may write. seen are paths of files that are kept also if git ignores them, and if they are
-// larger than others may be.
+// Before looks through the folders that commands may write. seen are paths of files that are kept
+// also if git ignores them, and if they are larger than others may be.
 func (m *Memory) Before(ctx context.Context, paths *sandbox.Paths, seen []string) *Baseline {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,8 +187,8 @@ func (m *Memory) Before(ctx context.Context, paths *sandbox.Paths, seen []string
 	return b
 }
 
-// Beyond are the files whose content is not kept, by their absolute paths, and why. Those that hold keys, which commands do not see, and
-// what is no regular file are left out.
+// Beyond are the files whose content is not kept, by their absolute paths, and why. Those that hold
+// keys, which commands do not see, and what is no regular file are left out.
 func (b *Baseline) Beyond() map[string]string {
 	out := map[string]string{}
 	for at, f := range b.look.folders {
@@ -195,8 +201,8 @@ func (b *Baseline) Beyond() map[string]string {
 	return out
 }
 
-// After looks again, and says what has changed since. A file is judged by what git ignored before the command, and a new one by what it
-// ignored before or ignores now.
+// After looks again, and says what has changed since. A file is judged by what git ignored before
+// the command, and a new one by what it ignored before or ignores now.
 func (b *Baseline) After(ctx context.Context) Changes {
 	m := b.m
 	m.mu.Lock()
@@ -216,7 +222,8 @@ func (b *Baseline) After(ctx context.Context) Changes {
 		}
 	}
 	both := func(at string, was, is *folder) {
-		// What only one of two looks has may have been there all the time if the other one is not whole.
+		// What only one of two looks has may have been there all the time if the other one is not
+		// whole.
 		sure := was.all(out.Cut) && is.all(out.Cut)
 		was.pairs(is, func(name string, was, is *entry) {
 			if sure || was != nil && is != nil {
@@ -276,10 +283,12 @@ func (w *walk) change(at string, was, is *entry) (c Change, changed bool) {
 	return c, true
 }
 
-// all says that a look has all entries of a folder, nil being one that it does not have. cut is why a look is not whole.
+// all says that a look has all entries of a folder, nil being one that it does not have. cut is why
+// a look is not whole.
 func (f *folder) all(cut string) bool { return f != nil && !f.partial || f == nil && cut == "" }
 
-// pairs gives the entries of two looks at a folder that are not the very same; nil is a folder that is not there.
+// pairs gives the entries of two looks at a folder that are not the very same; nil is a folder that
+// is not there.
 func (f *folder) pairs(g *folder, each func(name string, was, is *entry)) {
 	var was, is []entry
 	if f != nil {
@@ -347,7 +356,8 @@ func (w *walk) present(at string, e *entry) File {
 	return f
 }
 
-// renames finds files that have another path. The number of an inode may be given to a new file, but not with the times of the old one.
+// renames finds files that have another path. The number of an inode may be given to a new file,
+// but not with the times of the old one.
 func (w *walk) renames(before look, files []Change) {
 	type identity struct {
 		ino   uint64

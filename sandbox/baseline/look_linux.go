@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dirHandle is an open folder. Entries are looked up in it, so that a link on the way to it is never followed.
+// dirHandle is an open folder. Entries are looked up in it, so that a link on the way to it is
+// never followed.
 type dirHandle int
 
 func handle(f *os.File) dirHandle { return dirHandle(f.Fd()) }

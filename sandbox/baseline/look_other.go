@@ -43,7 +43,8 @@ func (d dirHandle) names() (names []string, err error) {
 	return names, err
 }
 
-// statOf has no number of the file and no time of its metadata: nothing is found clean then, and all is read.
+// statOf has no number of the file and no time of its metadata: nothing is found clean then, and
+// all is read.
 func statOf(info fs.FileInfo) stat {
 	return stat{size: info.Size(), mode: uint32(info.Mode()), mtime: info.ModTime().UnixNano()}
 }

@@ -112,7 +112,8 @@ func (w *walk) above(root string) *rules {
 	}
 }
 
-// reuse gives the rules of the last look if they are the same, so that what was judged by them holds.
+// reuse gives the rules of the last look if they are the same, so that what was judged by them
+// holds.
 func (w *walk) reuse(root string, r *rules) *rules {
 	if f := w.m.folders[root]; f != nil && f.rules.same(r) {
 		return f.rules
@@ -140,8 +141,9 @@ func namesOf(at string) []string {
 	return strings.Split(at, "/")
 }
 
-// repository opens the repository of a work tree, nil if there is none that can be trusted: its folder belongs to the owner of the work
-// tree. One of another user could say what it likes about the files.
+// repository opens the repository of a work tree, nil if there is none that can be trusted: its
+// folder belongs to the owner of the work tree. One of another user could say what it likes about
+// the files.
 func (w *walk) repository(top string) *repository {
 	if r, ok := w.repos[top]; ok {
 		return r
@@ -175,7 +177,8 @@ func (w *walk) repository(top string) *repository {
 	return r
 }
 
-// rules are those that hold in all of the work tree. Where it cannot be told what git tracks, nothing is ignored.
+// rules are those that hold in all of the work tree. Where it cannot be told what git tracks,
+// nothing is ignored.
 func (r *repository) rules() git.Rules {
 	if r.tracked == nil {
 		return git.Rules{}.Doubt()
@@ -271,7 +274,8 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 	}
 }
 
-// failed notes that a folder is missing in the look because too many files are open. Any other folder that cannot be read is left out.
+// failed notes that a folder is missing in the look because too many files are open. Any other
+// folder that cannot be read is left out.
 func (w *walk) failed(err error) bool {
 	if sandbox.Exhausted(err) {
 		w.look.cut = cmp.Or(w.look.cut, "too many files are open")
@@ -280,14 +284,15 @@ func (w *walk) failed(err error) bool {
 	return false
 }
 
-// ignores says that git ignores an entry of a folder: by the rules, unless the index has it or something below it.
+// ignores says that git ignores an entry of a folder: by the rules, unless the index has it or
+// something below it.
 func (r *rules) ignores(parts []string, name string, isDir bool) bool {
 	names := append(parts[:len(parts):len(parts)], name)
 	return r.repo != nil && r.Ignore(names, isDir) && !r.repo.tracked.Has(strings.Join(names, "/"))
 }
 
-// ignored judges an entry after a command that has changed the rules of its folder, or what git has: one that was there as it was judged
-// then, another by the rules of both times.
+// ignored judges an entry after a command that has changed the rules of its folder, or what git
+// has: one that was there as it was judged then, another by the rules of both times.
 func (w *walk) ignored(was *folder, at, name string, isDir, now bool) bool {
 	below := path.Join(at, name)
 	if isDir && w.before.folders[below] != nil {
@@ -351,7 +356,8 @@ func has(names []string, name string) bool {
 	return ok
 }
 
-// classify says where the content of a file is, unless it has to be read. old is the file in the last look, nil if it was not there.
+// classify says where the content of a file is, unless it has to be read. old is the file in the
+// last look, nil if it was not there.
 func (w *walk) classify(e, old *entry, secret bool, parts []string, r *rules) {
 	e.repo = r.repo
 	known := old != nil && old.stat == e.stat && !old.young && old.ignored == e.ignored
@@ -383,7 +389,8 @@ func (w *walk) tracked(e *entry, parts []string, repo *repository) bool {
 	return ok
 }
 
-// clean says that a file is as the index has it. One that was changed when the index was written may have been changed once more.
+// clean says that a file is as the index has it. One that was changed when the index was written
+// may have been changed once more.
 func clean(s stat, k git.Entry, index stat) bool {
 	nanos := func(sec, ns uint32) int64 { return int64(sec)*1e9 + int64(ns) }
 	mode := uint32(0o100644)

@@ -14,10 +14,11 @@ import (
 
 // What Landlock must offer. The ABI of a kernel is the version of what it knows, see ABI.
 const (
-	// LeastABI is enough beside namespaces: files can be moved between folders from ABI 2 on (Linux 5.19). Truncation (3) and
-	// signals (6) are held by the mounts and the PID namespace.
+	// LeastABI is enough beside namespaces: files can be moved between folders from ABI 2 on (Linux
+	// 5.19). Truncation (3) and signals (6) are held by the mounts and the PID namespace.
 	LeastABI = 2
-	// LeastABIAlone is enough without them: signals to other processes are bounded from ABI 6 on (Linux 6.12).
+	// LeastABIAlone is enough without them: signals to other processes are bounded from ABI 6 on
+	// (Linux 6.12).
 	LeastABIAlone = 6
 )
 
@@ -44,7 +45,8 @@ func rightsOf(abi int) uint64 {
 	return all
 }
 
-// ABI gives the version of Landlock that the kernel has. An error means that it has none, or that it is switched off.
+// ABI gives the version of Landlock that the kernel has. An error means that it has none, or that
+// it is switched off.
 func ABI() (int, error) {
 	abi, _, no := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if no != 0 {
@@ -53,8 +55,8 @@ func ABI() (int, error) {
 	return int(abi), nil
 }
 
-// landlock gives the descriptor of a ruleset that gives what a policy gives. All rights that the kernel knows are handled, so
-// that what no rule gives is refused.
+// landlock gives the descriptor of a ruleset that gives what a policy gives. All rights that the
+// kernel knows are handled, so that what no rule gives is refused.
 func landlock(p Policy, namespaces bool) (ruleset int, err error) {
 	abi, err := ABI()
 	if err != nil {
@@ -77,8 +79,8 @@ func landlock(p Policy, namespaces bool) (ruleset int, err error) {
 	return int(fd), nil
 }
 
-// rulesetOf is what a ruleset handles: all that the ABI knows. Where there is a network namespace it holds the network, and TCP is refused
-// only if there is to be none.
+// rulesetOf is what a ruleset handles: all that the ABI knows. Where there is a network namespace
+// it holds the network, and TCP is refused only if there is to be none.
 func rulesetOf(abi int, network Network, namespaces bool) (attr unix.LandlockRulesetAttr, err error) {
 	least := LeastABIAlone
 	if namespaces {
@@ -103,10 +105,11 @@ type grant struct {
 	rights uint64
 }
 
-// grants are what a policy gives, in terms of Landlock: a grant holds for everything below its path, and nothing can be taken
-// away from it. So a folder that is read but for hidden ones below it is replaced by what is in it. Beside mounts, which put
-// something empty over what is hidden, it can be listed nevertheless. A folder that may be written is given as a whole, and the rules
-// below it change nothing. list gives the names in a folder, without links.
+// grants are what a policy gives, in terms of Landlock: a grant holds for everything below its
+// path, and nothing can be taken away from it. So a folder that is read but for hidden ones below
+// it is replaced by what is in it. Beside mounts, which put something empty over what is hidden, it
+// can be listed nevertheless. A folder that may be written is given as a whole, and the rules below
+// it change nothing. list gives the names in a folder, without links.
 func grants(p Policy, namespaces bool, list func(dir string) []string) (out []grant) {
 	rules := p.sorted()
 	for i, r := range rules {
@@ -181,7 +184,8 @@ func open(path string, flags uint64) (int, error) {
 	return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 }
 
-// allow adds a grant to a ruleset. What is not there, is a link or cannot be reached gets no rights.
+// allow adds a grant to a ruleset. What is not there, is a link or cannot be reached gets no
+// rights.
 func allow(ruleset int, g grant, handled uint64) error {
 	fd, err := open(g.path, unix.O_PATH|unix.O_NOFOLLOW)
 	switch err {

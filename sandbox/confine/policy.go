@@ -1,8 +1,9 @@
-// Package confine is the one description of what a command may reach, the Policy, and restricts a thread to it with what the
-// kernel offers for a thread: capabilities, resource limits, Landlock and seccomp.
+// Package confine is the one description of what a command may reach, the Policy, and restricts a
+// thread to it with what the kernel offers for a thread: capabilities, resource limits, Landlock
+// and seccomp.
 //
-// Everything that enforces a policy is derived from the same value: the mounts that the keeper makes, the Landlock rules and
-// the seccomp filter here, and what other systems have instead.
+// Everything that enforces a policy is derived from the same value: the mounts that the keeper
+// makes, the Landlock rules and the seccomp filter here, and what other systems have instead.
 package confine
 
 import (
@@ -15,24 +16,28 @@ import (
 	"strings"
 )
 
-// Policy says what a command may reach. It is plain data: whoever runs commands makes one, and nothing changes it afterwards.
-// Two policies are the same if their Encode is; that is also how a policy gets to another process and the key of a cache.
+// Policy says what a command may reach. It is plain data: whoever runs commands makes one, and
+// nothing changes it afterwards. Two policies are the same if their Encode is; that is also how a
+// policy gets to another process and the key of a cache.
 type Policy struct {
-	// Rules say what may be done with files: for each file the rule with the longest path at or above it decides alone,
-	// whatever the order of the rules. What no rule is about cannot be reached, so a policy begins with {"/", Read} or lists
-	// all that a program needs.
+	// Rules say what may be done with files: for each file the rule with the longest path at or
+	// above it decides alone, whatever the order of the rules. What no rule is about cannot be
+	// reached, so a policy begins with {"/", Read} or lists all that a program needs.
 	//
-	// So "the workspace may be written, its Git hooks only read, and keys in the home folder not even that" is
+	// So "the workspace may be written, its Git hooks only read, and keys in the home folder not
+	// even that" is
 	//
 	//	{"/", Read}, {"/home/u/.ssh", Hidden}, {"/home/u/app", Write}, {"/home/u/app/.git", Write}, {"/home/u/app/.git/hooks", Read}
 	//
-	// Paths are absolute, clean and canonical (no link on the way to the last name), hold no NUL byte, and each has one rule.
-	// A path need not exist: then the rule says that it does not come into being other than with that access.
+	// Paths are absolute, clean and canonical (no link on the way to the last name), hold no NUL
+	// byte, and each has one rule. A path need not exist: then the rule says that it does not come
+	// into being other than with that access.
 	//
-	// Where there are mounts, each path of a rule below a Write folder is a mount point, which cannot be renamed, replaced or
-	// removed. That is what the rule for .git above is for: without it the folder above the hooks could be renamed, and
-	// another one made with hooks of its own. Landlock alone cannot take away what it gives above: below a Write folder
-	// it does not enforce Read and Hidden.
+	// Where there are mounts, each path of a rule below a Write folder is a mount point, which
+	// cannot be renamed, replaced or removed. That is what the rule for .git above is for: without
+	// it the folder above the hooks could be renamed, and another one made with hooks of its own.
+	// Landlock alone cannot take away what it gives above: below a Write folder it does not enforce
+	// Read and Hidden.
 	Rules []Rule
 	// Network is what sockets reach.
 	Network Network
@@ -51,39 +56,43 @@ type Access uint8
 
 // The kinds of access.
 const (
-	// Hidden is neither read nor listed: an empty folder or an empty file stands in its place, or opening it fails.
+	// Hidden is neither read nor listed: an empty folder or an empty file stands in its place, or
+	// opening it fails.
 	Hidden Access = iota + 1
 	// Read is read, listed and executed.
 	Read
 	// Write is also changed, made, renamed and removed.
 	Write
-	// Private is written, and begins as an empty folder that no other command shares and that ends with the command, as for
-	// /tmp. Where there are no mounts it is Hidden.
+	// Private is written, and begins as an empty folder that no other command shares and that ends
+	// with the command, as for /tmp. Where there are no mounts it is Hidden.
 	Private
 )
 
-// Network is what the sockets of a command reach. None of them reaches a socket of the host's file system or an abstract one;
-// pairs of connected sockets (socketpair) are always there.
+// Network is what the sockets of a command reach. None of them reaches a socket of the host's file
+// system or an abstract one; pairs of connected sockets (socketpair) are always there.
 type Network uint8
 
 // The networks.
 const (
 	// NoNetwork has no sockets at all.
 	NoNetwork Network = iota + 1
-	// Loopback has TCP and UDP in a network namespace of the command's own, in which there is nothing but a loopback
-	// interface: servers and clients of one command reach each other. Where there is no such namespace it is NoNetwork.
+	// Loopback has TCP and UDP in a network namespace of the command's own, in which there is
+	// nothing but a loopback interface: servers and clients of one command reach each other. Where
+	// there is no such namespace it is NoNetwork.
 	Loopback
-	// Proxy is Loopback, with a proxy of ours listening there that decides about each host. Where there is no namespace it is
-	// NoNetwork.
+	// Proxy is Loopback, with a proxy of ours listening there that decides about each host. Where
+	// there is no namespace it is NoNetwork.
 	Proxy
 )
 
-// Limits bound each process of a command. Zero leaves a limit as it is. Dumps of memory (core files) are always off.
+// Limits bound each process of a command. Zero leaves a limit as it is. Dumps of memory (core
+// files) are always off.
 type Limits struct {
 	// Files is how many files a process may have open (RLIMIT_NOFILE).
 	Files uint64
-	// Processes is how many processes and threads may run at once (RLIMIT_NPROC). The kernel counts those of a user within a
-	// user namespace; without one it would count all that the user runs, and is not set.
+	// Processes is how many processes and threads may run at once (RLIMIT_NPROC). The kernel counts
+	// those of a user within a user namespace; without one it would count all that the user runs,
+	// and is not set.
 	Processes uint64
 	// FileSize is how large a file may become, in bytes (RLIMIT_FSIZE).
 	FileSize uint64
@@ -130,7 +139,8 @@ func (p Policy) Check() error {
 	return nil
 }
 
-// Encode gives a policy as text, the same for the same policy. It holds NUL bytes between its parts; see Decode.
+// Encode gives a policy as text, the same for the same policy. It holds NUL bytes between its
+// parts; see Decode.
 func (p Policy) Encode() string {
 	parts := []string{strconv.Itoa(int(p.Network))}
 	for _, n := range []uint64{p.Limits.Files, p.Limits.Processes, p.Limits.FileSize} {

@@ -19,15 +19,17 @@ type Sockets struct {
 	Network, Unix bool
 }
 
-// Refuse answers the system calls that a listener of Restrict reports with EACCES, and reports each. It returns when the command and all
-// that it has started has ended, or when the file is closed. proc is where the file system proc is mounted, in which the processes of the
-// command have the numbers that this process sees.
+// Refuse answers the system calls that a listener of Restrict reports with EACCES, and reports
+// each. It returns when the command and all that it has started has ended, or when the file is
+// closed. proc is where the file system proc is mounted, in which the processes of the command have
+// the numbers that this process sees.
 func Refuse(listener *os.File, proc string, report func(Sockets)) {
 	raw, err := listener.SyscallConn()
 	if err != nil {
 		return
 	}
-	// The runtime's poller tells of new events once, and the read of a listener without any would block.
+	// The runtime's poller tells of new events once, and the read of a listener without any would
+	// block.
 	_ = raw.Read(func(fd uintptr) (done bool) {
 		for {
 			ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -42,7 +44,8 @@ func Refuse(listener *os.File, proc string, report func(Sockets)) {
 	})
 }
 
-// room is more than the kernel's struct seccomp_notif (80 bytes) and seccomp_notif_resp (24 bytes) take, with what later kernels may add.
+// room is more than the kernel's struct seccomp_notif (80 bytes) and seccomp_notif_resp (24 bytes)
+// take, with what later kernels may add.
 const room = 512
 
 // refuse answers one call.
@@ -65,8 +68,9 @@ func refuse(fd uintptr, proc string, report func(Sockets)) {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&answer[0])))
 }
 
-// nameService reports whether a Unix socket is that of the C library itself, which looks users up with it (nscd, and modules of the name
-// service) and has another way where it gets none. Most programs do: git, ls -l, id. at is where the process goes on after the call.
+// nameService reports whether a Unix socket is that of the C library itself, which looks users up
+// with it (nscd, and modules of the name service) and has another way where it gets none. Most
+// programs do: git, ls -l, id. at is where the process goes on after the call.
 func nameService(proc string, pid int, kind uint32, at uint64) bool {
 	if kind != unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK && kind != unix.SOCK_DGRAM|unix.SOCK_CLOEXEC { // nscd; syslog
 		return false
@@ -87,7 +91,8 @@ func nameService(proc string, pid int, kind uint32, at uint64) bool {
 	return from == here || strings.HasPrefix(from, "libnss_")
 }
 
-// returnAddress is where the function that a thread is in goes on, if it has put nothing on the stack: so does socket of the C library.
+// returnAddress is where the function that a thread is in goes on, if it has put nothing on the
+// stack: so does socket of the C library.
 func returnAddress(proc string, pid int) (uint64, error) {
 	if runtime.GOARCH != "amd64" {
 		return 0, unix.ENOSYS // it is in a register

@@ -7,17 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Restrict restricts the calling thread, and every program that is started from it, to a policy; nothing takes that back. The
-// caller has locked its goroutine to the thread, starts one command from it, and lets the thread end with the goroutine. The
-// folder to start in is entered before: the thread has no capabilities afterwards.
+// Restrict restricts the calling thread, and every program that is started from it, to a policy;
+// nothing takes that back. The caller has locked its goroutine to the thread, starts one command
+// from it, and lets the thread end with the goroutine. The folder to start in is entered before:
+// the thread has no capabilities afterwards.
 //
-// namespaces says that the process is in mount, PID, IPC and network namespaces of its own that were made for this policy.
-// Without them Landlock and seccomp hold alone: there are no sockets then, whatever the policy's network is, Private is
-// Hidden, and what Policy says of Landlock alone holds.
+// namespaces says that the process is in mount, PID, IPC and network namespaces of its own that
+// were made for this policy. Without them Landlock and seccomp hold alone: there are no sockets
+// then, whatever the policy's network is, Private is Hidden, and what Policy says of Landlock alone
+// holds.
 //
 // Resource limits are those of the whole process, which therefore has one policy.
 //
-// listener is the descriptor of seccomp notifications, to be served with Refuse while the command runs; -1 if there is none.
+// listener is the descriptor of seccomp notifications, to be served with Refuse while the command
+// runs; -1 if there is none.
 //
 // An error says which layer the kernel refused. Nothing may be started from the thread then.
 func Restrict(p Policy, namespaces bool) (listener int, err error) {
@@ -78,9 +81,10 @@ func limit(l Limits, namespaces bool) error {
 	return nil
 }
 
-// DropCapabilities takes all capabilities from the calling thread and from the programs that are started from it, also as
-// root: with them they could read the memory, the environment and the messages of the server. Only what a set-user-ID
-// program gets is left where this process may not bound it, and no_new_privs is not set.
+// DropCapabilities takes all capabilities from the calling thread and from the programs that are
+// started from it, also as root: with them they could read the memory, the environment and the
+// messages of the server. Only what a set-user-ID program gets is left where this process may not
+// bound it, and no_new_privs is not set.
 func DropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var have [2]unix.CapUserData

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// basics is what each program needs of macOS, and no more: what is not named is denied. Services are looked up by their names; those
-// that start programs, open documents or send events to other programs are none of these.
+// basics is what each program needs of macOS, and no more: what is not named is denied. Services
+// are looked up by their names; those that start programs, open documents or send events to other
+// programs are none of these.
 const basics = `(version 1)
 (deny default)
 (allow process-exec process-fork)
@@ -24,12 +25,14 @@ const basics = `(version 1)
   (global-name "com.apple.logd"))
 `
 
-// Seatbelt gives a policy in the language of sandbox-exec, macOS's seatbelt. Of the rules of a profile the last one that fits decides,
-// so those of the policy stand in the order of their paths, and the one with the longest path is the last.
+// Seatbelt gives a policy in the language of sandbox-exec, macOS's seatbelt. Of the rules of a
+// profile the last one that fits decides, so those of the policy stand in the order of their paths,
+// and the one with the longest path is the last.
 //
-// There are neither mounts nor namespaces: Private is Hidden, and each network is NoNetwork, as a policy says of such systems. What is
-// a mount point elsewhere is pinned here: neither it nor a folder between it and the folder that may be written above it can be renamed
-// or removed. Limits are not part of it.
+// There are neither mounts nor namespaces: Private is Hidden, and each network is NoNetwork, as a
+// policy says of such systems. What is a mount point elsewhere is pinned here: neither it nor a
+// folder between it and the folder that may be written above it can be renamed or removed. Limits
+// are not part of it.
 func (p Policy) Seatbelt() (string, error) {
 	if err := p.Check(); err != nil {
 		return "", err
@@ -61,8 +64,8 @@ func (p Policy) Seatbelt() (string, error) {
 	return b.String() + pins.String(), nil
 }
 
-// quoted writes a path as a text of the language, in which a backslash and a quotation mark are written with a backslash before them.
-// Paths hold no NUL byte; every other byte stands for itself.
+// quoted writes a path as a text of the language, in which a backslash and a quotation mark are
+// written with a backslash before them. Paths hold no NUL byte; every other byte stands for itself.
 func quoted(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
 }

@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seccomp installs a filter of system calls for the calling thread and its children. It needs no_new_privs. The kernel sends listener a
-// notification for each socket(2) that the filter refuses. listener is -1 below another filter with a listener, such as that of a
-// container, as the kernel allows one: the filter itself refuses those sockets then.
+// seccomp installs a filter of system calls for the calling thread and its children. It needs
+// no_new_privs. The kernel sends listener a notification for each socket(2) that the filter
+// refuses. listener is -1 below another filter with a listener, such as that of a container, as the
+// kernel allows one: the filter itself refuses those sockets then.
 func seccomp(network Network, namespaces bool) (listener int, err error) {
 	install := func(refusal uint32, flags uintptr) (int, error) {
 		code := filter(network, namespaces, refusal)
@@ -30,12 +31,14 @@ func seccomp(network Network, namespaces bool) (listener int, err error) {
 	return -1, err
 }
 
-// namespaceFlags are those flags of clone that make namespaces. clone has no flag for a time namespace.
+// namespaceFlags are those flags of clone that make namespaces. clone has no flag for a time
+// namespace.
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID |
 	unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
 
-// refused are the system calls that answer EPERM whatever their arguments are: they look into other processes, make or enter
-// namespaces, change mounts, or belong to an administrator, and each has been a way into the kernel.
+// refused are the system calls that answer EPERM whatever their arguments are: they look into other
+// processes, make or enter namespaces, change mounts, or belong to an administrator, and each has
+// been a way into the kernel.
 var refused = append([]uintptr{
 	// other processes
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP,
@@ -54,26 +57,28 @@ var refused = append([]uintptr{
 	unix.SYS_NFSSERVCTL,
 }, refusedHere...)
 
-// absent are those that answer ENOSYS, as in a kernel without them: programs have another way then. The flags of clone3 and the
-// mode of openat2 are in memory, where a filter does not see them.
+// absent are those that answer ENOSYS, as in a kernel without them: programs have another way then.
+// The flags of clone3 and the mode of openat2 are in memory, where a filter does not see them.
 var absent = []uintptr{
 	unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT,
 }
 
-// moded is a system call that gives a file a mode: the number of the argument that is the mode, and of the one that are the flags of
-// open, 0 where there is none. The mode counts only if the flags make a file.
+// moded is a system call that gives a file a mode: the number of the argument that is the mode, and
+// of the one that are the flags of open, 0 where there is none. The mode counts only if the flags
+// make a file.
 type moded struct {
 	call        uintptr
 	mode, flags uint32
 }
 
-// modes are those calls, which are refused a mode with set-user-ID or set-group-ID: whoever starts such a file outside of the sandbox
-// has the rights of its owner. mkdir takes no such mode.
+// modes are those calls, which are refused a mode with set-user-ID or set-group-ID: whoever starts
+// such a file outside of the sandbox has the rights of its owner. mkdir takes no such mode.
 var modes = append([]moded{
 	{unix.SYS_FCHMOD, 1, 0}, {unix.SYS_FCHMODAT, 2, 0}, {unix.SYS_FCHMODAT2, 2, 0}, {unix.SYS_MKNODAT, 2, 0}, {unix.SYS_OPENAT, 3, 2},
 }, modesHere...)
 
-// shared are the ways to other processes of the user that an IPC namespace cuts off: shared memory, semaphores, message queues.
+// shared are the ways to other processes of the user that an IPC namespace cuts off: shared memory,
+// semaphores, message queues.
 var shared = []uintptr{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
@@ -90,8 +95,9 @@ const (
 	notified = unix.SECCOMP_RET_USER_NOTIF
 )
 
-// Where a filter finds the number of a system call, its architecture and the lower half of an argument (struct seccomp_data).
-// Both architectures are little-endian, and the kernel takes int arguments from the lower half alone.
+// Where a filter finds the number of a system call, its architecture and the lower half of an
+// argument (struct seccomp_data). Both architectures are little-endian, and the kernel takes int
+// arguments from the lower half alone.
 const (
 	numberAt = 0
 	archAt   = 4
@@ -102,8 +108,8 @@ func argument(n uint32) uint32 { return 16 + 8*n }
 // x32 marks the system calls of the x32 ABI of amd64, which would go past a comparison of numbers.
 const x32 = 0x4000_0000
 
-// filter gives the seccomp program for a network. A call of another architecture ends the process. refusal is the answer to a socket of
-// AF_UNIX, AF_INET or AF_INET6 that the network does not have.
+// filter gives the seccomp program for a network. A call of another architecture ends the process.
+// refusal is the answer to a socket of AF_UNIX, AF_INET or AF_INET6 that the network does not have.
 func filter(network Network, namespaces bool, refusal uint32) (code []unix.SockFilter) {
 	ask := func(op uint16, k uint32, yes, no uint8) {
 		code = append(code, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | op, Jt: yes, Jf: no, K: k})
@@ -112,7 +118,8 @@ func filter(network Network, namespaces bool, refusal uint32) (code []unix.SockF
 		code = append(code, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at})
 	}
 	answer := func(a uint32) { code = append(code, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: a}) }
-	// call is the part of the program for one system call; then makes what decides about it, which ends with an answer.
+	// call is the part of the program for one system call; then makes what decides about it, which
+	// ends with an answer.
 	call := func(number uintptr, then func()) {
 		ask(unix.BPF_JEQ, uint32(number), 0, 0)
 		at := len(code)

@@ -1,6 +1,6 @@
-// Package dial connects to hosts on the public internet and to nothing else: what is judged is the address that is connected
-// to, after the name was resolved, so that a name which leads to this machine, its network or the metadata of a cloud reaches
-// nothing.
+// Package dial connects to hosts on the public internet and to nothing else: what is judged is the
+// address that is connected to, after the name was resolved, so that a name which leads to this
+// machine, its network or the metadata of a cloud reaches nothing.
 package dial
 
 import (
@@ -24,7 +24,8 @@ type Dialer struct {
 	Timeout time.Duration
 }
 
-// RefusedError says that an address is not to be connected to. errors.As finds it in what DialContext returns.
+// RefusedError says that an address is not to be connected to. errors.As finds it in what
+// DialContext returns.
 type RefusedError struct {
 	Addr netip.Addr
 	// Why is what the address is for.
@@ -35,8 +36,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s is not connected to: it is %s", e.Addr, e.Why)
 }
 
-// DialContext is a net.Dialer's. Each address is judged when it is about to be connected to, so it does not matter what the
-// name leads to later.
+// DialContext is a net.Dialer's. Each address is judged when it is about to be connected to, so it
+// does not matter what the name leads to later.
 func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	judge := d.Judge
 	if judge == nil {
@@ -56,8 +57,8 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	return n.DialContext(ctx, network, address)
 }
 
-// special are the ranges that are not those of hosts on the public internet, beside those that netip names, and the addresses
-// at which clouds answer their machines.
+// special are the ranges that are not those of hosts on the public internet, beside those that
+// netip names, and the addresses at which clouds answer their machines.
 var special = []struct {
 	in  netip.Prefix
 	why string
@@ -83,7 +84,8 @@ var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// Public says why an address is not one of a host on the public internet, with a *RefusedError, and nil if it is.
+// Public says why an address is not one of a host on the public internet, with a *RefusedError, and
+// nil if it is.
 func Public(addr netip.Addr) error {
 	refused := func(why string) error { return &RefusedError{addr, why} }
 	a := addr.Unmap()
@@ -114,9 +116,10 @@ func Public(addr netip.Addr) error {
 	return nil
 }
 
-// Host is the one form in which hosts are compared: a name in lower case without the dot at its end, or an address. A name is
-// of ASCII letters, digits, - and _ (names in other scripts have an xn-- form), and what other programs may take for an
-// address, such as 127.1 or 0x7f000001, is none.
+// Host is the one form in which hosts are compared: a name in lower case without the dot at its
+// end, or an address. A name is of ASCII letters, digits, - and _ (names in other scripts have an
+// xn-- form), and what other programs may take for an address, such as 127.1 or 0x7f000001, is
+// none.
 func Host(s string) (string, error) {
 	bad := func(why string) (string, error) { return "", fmt.Errorf("%q is no host: %s", s, why) }
 	for i := range len(s) { // some letters of other scripts are ASCII in lower case
@@ -153,8 +156,8 @@ func Host(s string) (string, error) {
 	return name, nil
 }
 
-// Entry takes a host with or without a port, "example.org" or "example.org:8443", apart. host is in the form of Host; port is ""
-// where there is none.
+// Entry takes a host with or without a port, "example.org" or "example.org:8443", apart. host is in
+// the form of Host; port is "" where there is none.
 func Entry(s string) (host, port string, err error) {
 	name := s
 	if h, p, err := net.SplitHostPort(s); err == nil && p != "" {

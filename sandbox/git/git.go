@@ -1,5 +1,6 @@
-// Package git reads what git keeps of files, the index and the objects, from the files of a repository. It runs no program and reads no
-// setting, so nothing that a hostile repository holds is executed.
+// Package git reads what git keeps of files, the index and the objects, from the files of a
+// repository. It runs no program and reads no setting, so nothing that a hostile repository holds
+// is executed.
 package git
 
 import (
@@ -26,11 +27,12 @@ type Repository struct {
 // ErrFormat is the error of what this package cannot read.
 var ErrFormat = errors.New("an unknown format of a repository")
 
-// maxFile is how large a file of a repository may be that is read whole: an index of two million files.
+// maxFile is how large a file of a repository may be that is read whole: an index of two million
+// files.
 const maxFile = 256 << 20
 
-// Find opens the repository that git finds from an absolute folder, which need not exist; nil where there is none. What it opens may lie
-// anywhere. Errors are those of os, and ErrFormat.
+// Find opens the repository that git finds from an absolute folder, which need not exist; nil where
+// there is none. What it opens may lie anywhere. Errors are those of os, and ErrFormat.
 func Find(folder string) (*Repository, error) {
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
 		if r, err := open(at); r != nil || err != nil || at == filepath.Dir(at) {
@@ -39,7 +41,8 @@ func Find(folder string) (*Repository, error) {
 	}
 }
 
-// Open opens the repository of a work tree. Errors are those of os, fs.ErrNotExist where there is no repository, and ErrFormat.
+// Open opens the repository of a work tree. Errors are those of os, fs.ErrNotExist where there is
+// no repository, and ErrFormat.
 func Open(worktree string) (*Repository, error) {
 	r, err := open(worktree)
 	if r == nil && err == nil {

@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// Rules are what .gitignore files and info/exclude have said so far, on the way down to a folder, read as git reads them: wildmatch
-// patterns, of which the last that matches counts. They are immutable; the zero value ignores nothing.
+// Rules are what .gitignore files and info/exclude have said so far, on the way down to a folder,
+// read as git reads them: wildmatch patterns, of which the last that matches counts. They are
+// immutable; the zero value ignores nothing.
 type Rules struct {
 	list []rule
 	fold bool // core.ignoreCase
-	// doubted says that a file could not be read as git reads it: nothing is ignored then, since a later rule may take an entry back in.
+	// doubted says that a file could not be read as git reads it: nothing is ignored then, since a
+	// later rule may take an entry back in.
 	doubted bool
 }
 
@@ -31,7 +33,8 @@ type rule struct {
 // maxPattern is how long a pattern may be that is matched.
 const maxPattern = 4 << 10
 
-// Fold gives the same rules where the case of ASCII letters does not count, as with git's setting core.ignoreCase.
+// Fold gives the same rules where the case of ASCII letters does not count, as with git's setting
+// core.ignoreCase.
 func (r Rules) Fold() Rules {
 	r.fold = true
 	return r
@@ -43,7 +46,8 @@ func (r Rules) Doubt() Rules {
 	return r
 }
 
-// Add adds the lines of a file. folder are the names of its folder, relative to where the rules begin.
+// Add adds the lines of a file. folder are the names of its folder, relative to where the rules
+// begin.
 func (r Rules) Add(text string, folder []string) Rules {
 	r.list = slices.Clip(r.list)
 	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\uFEFF"), "\n") {
@@ -104,7 +108,8 @@ func literal(pattern string) int {
 	return len(pattern)
 }
 
-// Ignore tells whether an entry of a folder that is not ignored itself is. names are its path from where the rules begin.
+// Ignore tells whether an entry of a folder that is not ignored itself is. names are its path from
+// where the rules begin.
 func (r Rules) Ignore(names []string, isFolder bool) bool {
 	if r.doubted {
 		return false
@@ -145,7 +150,8 @@ func (r *rule) fitsName(name string, fold bool) bool {
 	return wildmatch(r.pattern, name, false, fold)
 }
 
-// fitsPath matches the literal beginning by itself, so that what follows it counts as the beginning of a pattern: a**/b fits ax/y/b.
+// fitsPath matches the literal beginning by itself, so that what follows it counts as the beginning
+// of a pattern: a**/b fits ax/y/b.
 func (r *rule) fitsPath(path string, fold bool) bool {
 	if r.literal > len(path) || !same(r.pattern[:r.literal], path[:r.literal], fold) {
 		return false

@@ -13,8 +13,9 @@ import (
 // maxRules is how much is read of a file that says what is ignored.
 const maxRules = 1 << 20
 
-// Rules are those that hold in all of the work tree: of info/exclude, and whether the case of letters counts. What a person ignores in all
-// repositories is not read: a folder counts as ignored only by what the repository says.
+// Rules are those that hold in all of the work tree: of info/exclude, and whether the case of
+// letters counts. What a person ignores in all repositories is not read: a folder counts as ignored
+// only by what the repository says.
 func (r *Repository) Rules() Rules {
 	var rules Rules
 	if config, err := whole(filepath.Join(r.common, "config"), maxRules); err == nil && ignoreCase().Match(config) {
@@ -28,7 +29,8 @@ var ignoreCase = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)\bignorecase[ \t]*(?:=[ \t]*"?(?:true|yes|on|[0-9]*[1-9][0-9]*)\b|$|[\r#;])`)
 })
 
-// AddFolder adds the rules of the .gitignore in a folder, if there is one; git follows no link there.
+// AddFolder adds the rules of the .gitignore in a folder, if there is one; git follows no link
+// there.
 func (r Rules) AddFolder(folder string, names []string) Rules {
 	name := filepath.Join(folder, ".gitignore")
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
@@ -48,8 +50,8 @@ func (r Rules) addFile(name string, folder []string) Rules {
 	return r.Doubt()
 }
 
-// Ignores says that git ignores a path of the work tree, which has forward slashes: it or a folder above it, and git tracks nothing there.
-// Where that cannot be told, it is not ignored.
+// Ignores says that git ignores a path of the work tree, which has forward slashes: it or a folder
+// above it, and git tracks nothing there. Where that cannot be told, it is not ignored.
 func (r *Repository) Ignores(rel string, isFolder bool) bool {
 	tracked, err := r.Tracked()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && tracked.Has(rel) {

@@ -19,7 +19,8 @@ type ID [20]byte
 
 func (id ID) String() string { return fmt.Sprintf("%x", id[:]) }
 
-// Entry is what the index has of a file: its content, and the metadata that the file had when its content was that.
+// Entry is what the index has of a file: its content, and the metadata that the file had when its
+// content was that.
 type Entry struct {
 	ID                         ID
 	Seconds, Nanos             uint32 // of the modification
@@ -28,8 +29,9 @@ type Entry struct {
 	Mode                       uint32 // 0100644, 0100755, 0120000 for a link
 }
 
-// Index gives the entries of the index by their paths, which have forward slashes. Files of an unfinished merge, those that are only
-// announced, and those that are not in the work tree are left out. An index whose objects have SHA-256 names is ErrFormat.
+// Index gives the entries of the index by their paths, which have forward slashes. Files of an
+// unfinished merge, those that are only announced, and those that are not in the work tree are left
+// out. An index whose objects have SHA-256 names is ErrFormat.
 func (r *Repository) Index() (map[string]Entry, error) {
 	x, err := r.complete()
 	if err == nil && x.size != len(ID{}) {
@@ -73,8 +75,9 @@ func (t *Tracked) Has(rel string) bool {
 	})
 }
 
-// Tracked gives what git tracks, submodules included. It reads split and sparse indexes too, and of a split one also what was
-// removed since it was split. The error is fs.ErrNotExist where there is no index yet, and ErrFormat.
+// Tracked gives what git tracks, submodules included. It reads split and sparse indexes too, and of
+// a split one also what was removed since it was split. The error is fs.ErrNotExist where there is
+// no index yet, and ErrFormat.
 func (r *Repository) Tracked() (*Tracked, error) {
 	x, err := r.index()
 	if err != nil {
@@ -110,7 +113,8 @@ type index struct {
 	sparse bool   // it has folders whose files are not listed
 }
 
-// file is an entry with its name, which is "" where the shared index has it. plain says that the file is as git would check it out.
+// file is an entry with its name, which is "" where the shared index has it. plain says that the
+// file is as git would check it out.
 type file struct {
 	Entry
 	name  string
@@ -166,7 +170,8 @@ const (
 	entryAlign = 8
 )
 
-// entries reads an index without its sum, with hashes of a size. ok is false unless all of it is understood.
+// entries reads an index without its sum, with hashes of a size. ok is false unless all of it is
+// understood.
 func entries(data []byte, hash int) (x index, ok bool) {
 	x.size = hash
 	if len(data) < header || string(data[:4]) != "DIRC" {

@@ -47,8 +47,8 @@ func (o *Objects) Close() {
 	o.packs, o.found = nil, false
 }
 
-// Blob gives the content of a file of at most limit bytes. That it is the content of this name is checked. The error is
-// fs.ErrNotExist if the repository has no such object.
+// Blob gives the content of a file of at most limit bytes. That it is the content of this name is
+// checked. The error is fs.ErrNotExist if the repository has no such object.
 func (o *Objects) Blob(id ID, limit int) ([]byte, error) {
 	content, err := o.loose(id, limit)
 	if errors.Is(err, fs.ErrNotExist) {

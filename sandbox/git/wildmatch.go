@@ -2,8 +2,8 @@ package git
 
 import "strings"
 
-// wildmatch tells whether a pattern fits all of a text, as git's function of that name does, odd patterns included. With paths only **
-// crosses a slash.
+// wildmatch tells whether a pattern fits all of a text, as git's function of that name does, odd
+// patterns included. With paths only ** crosses a slash.
 func wildmatch(pattern, text string, paths, fold bool) bool {
 	m := matcher{p: pattern, t: text, paths: paths, fold: fold}
 	return m.match(0, 0) == fits
@@ -20,8 +20,8 @@ const (
 	never              // the text is at its end, or the pattern is none
 )
 
-// matcher matches one text. Outcomes of the rest of a pattern with the rest of a text are remembered, so the time is at most the product
-// of their lengths, where git's is exponential.
+// matcher matches one text. Outcomes of the rest of a pattern with the rest of a text are
+// remembered, so the time is at most the product of their lengths, where git's is exponential.
 type matcher struct {
 	p, t        string
 	paths, fold bool
@@ -143,7 +143,8 @@ func (m *matcher) star(begin, p, t int) outcome {
 	return never
 }
 
-// class reads a bracket behind its first sign, and tells whether a byte is in it. end is where its last sign stands, -1 where there is none.
+// class reads a bracket behind its first sign, and tells whether a byte is in it. end is where its
+// last sign stands, -1 where there is none.
 func (m *matcher) class(p int, c byte) (end int, in bool) {
 	negated := at(m.p, p) == '!' || at(m.p, p) == '^'
 	if negated {

@@ -1,8 +1,8 @@
-// Package gitdir says what git takes as a repository, and what of one it executes, from names and texts alone: it runs no git and
-// opens no file.
+// Package gitdir says what git takes as a repository, and what of one it executes, from names and
+// texts alone: it runs no git and opens no file.
 //
-// A folder is a repository by what is in it and not by its name: git looks for one in each folder from the present one upwards, first
-// at .git there and then at the folder itself.
+// A folder is a repository by what is in it and not by its name: git looks for one in each folder
+// from the present one upwards, first at .git there and then at the folder itself.
 package gitdir
 
 import (
@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// Executed are the names in a repository of what git executes or reads settings from, and of what says where these lie.
+// Executed are the names in a repository of what git executes or reads settings from, and of what
+// says where these lie.
 func Executed() []string {
 	return []string{"hooks", "config", "config.worktree", "info", "modules", "worktrees", "commondir", "gitdir"}
 }
@@ -19,8 +20,8 @@ func Executed() []string {
 // Data are the names without which git does not take a folder as a repository, beside HEAD.
 func Data() []string { return []string{"objects", "refs"} }
 
-// Is says that git takes a folder as a repository, from what is in it. It says so of some folders that git refuses for what their HEAD
-// says.
+// Is says that git takes a folder as a repository, from what is in it. It says so of some folders
+// that git refuses for what their HEAD says.
 func Is(has func(name string) bool) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }

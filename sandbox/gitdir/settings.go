@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// Setting is one entry of a configuration. Key is its section and its name, joined by a dot, in lower case and without what stands
-// between the two; or it is a line that can be read in several ways.
+// Setting is one entry of a configuration. Key is its section and its name, joined by a dot, in
+// lower case and without what stands between the two; or it is a line that can be read in several
+// ways.
 type Setting struct {
 	Key, Value string
 	plain      bool
 }
 
-// runs are the keys of a repository's configuration whose value git executes, or that make it read more configuration, each as
-// section.key; the names between the two do not matter.
+// runs are the keys of a repository's configuration whose value git executes, or that make it read
+// more configuration, each as section.key; the names between the two do not matter.
 var runs = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(core\.(fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy|alternaterefscommand)|` +
 		`sequence\.editor|pager\..*|diff\.(external|command|textconv)|merge\.driver|(merge|diff)tool\.(cmd|path)|` +
@@ -28,8 +29,8 @@ var runs = sync.OnceValue(func() *regexp.Regexp {
 
 var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][-a-z0-9]*$`) })
 
-// Settings are the entries of a configuration that execute something. What may be read in two ways counts as one: a line that cannot
-// be parsed, and one that goes on in the next.
+// Settings are the entries of a configuration that execute something. What may be read in two ways
+// counts as one: a line that cannot be parsed, and one that goes on in the next.
 func Settings(text string) []Setting {
 	return slices.DeleteFunc(entries(text), func(s Setting) bool { return s.plain && (!runs().MatchString(s.Key) || s.harmless()) })
 }
@@ -45,8 +46,8 @@ func Todo(text string) (found []Setting) {
 	return found
 }
 
-// Strategy is the name of a strategy of merging, if git takes it as a path: it runs git-merge-NAME, and looks for that in its own
-// folders unless there is a slash in it.
+// Strategy is the name of a strategy of merging, if git takes it as a path: it runs git-merge-NAME,
+// and looks for that in its own folders unless there is a slash in it.
 func Strategy(name string) (found []Setting) {
 	if strings.Contains(name, "/") {
 		found = []Setting{{Key: "strategy", Value: name}}
@@ -122,12 +123,13 @@ const (
 type Named struct {
 	Path string
 	Role Role
-	// Known says of a folder of hooks that it has other files too: it is the topmost folder of a work tree.
+	// Known says of a folder of hooks that it has other files too: it is the topmost folder of a
+	// work tree.
 	Known bool
 }
 
-// NamedBy are the paths that the settings of a configuration name. config is its path, trees are the topmost folders of its work trees,
-// home the home folder.
+// NamedBy are the paths that the settings of a configuration name. config is its path, trees are
+// the topmost folders of its work trees, home the home folder.
 func NamedBy(text, config, home string, trees []string) (found []Named) {
 	for _, s := range Settings(text) {
 		role, names := s.names()
@@ -159,8 +161,9 @@ func From(dir, name string) string {
 	return path.Join(dir, name)
 }
 
-// names are the paths that a setting names, as they are written. That of Include starts from the folder of the configuration, others
-// from the topmost folder of the work tree. What is run only by its own name, an alias, names none.
+// names are the paths that a setting names, as they are written. That of Include starts from the
+// folder of the configuration, others from the topmost folder of the work tree. What is run only by
+// its own name, an alias, names none.
 func (s Setting) names() (Role, []string) {
 	value := unquoted(s.Value)
 	switch {

@@ -14,8 +14,9 @@ import (
 	"tandem/sandbox/confine"
 )
 
-// access makes the mounts that Bounds.Switched names read-only, or lets them be written again: all of them or none. The kernel
-// itself sees to it that no open file, and no mapping of one, writes to a mount that is read-only. 0 is success.
+// access makes the mounts that Bounds.Switched names read-only, or lets them be written again: all
+// of them or none. The kernel itself sees to it that no open file, and no mapping of one, writes to
+// a mount that is read-only. 0 is success.
 func (k *guard) access(spec *Spec, write bool) syscall.Errno {
 	if k.mounts == nil || spec.Bounds == nil {
 		return unix.ENOTSUP
@@ -35,7 +36,8 @@ func (k *guard) access(spec *Spec, write bool) syscall.Errno {
 	return unix.EIO
 }
 
-// remount does the work of access in the calling thread, which it moves to the namespace of the command's mounts.
+// remount does the work of access in the calling thread, which it moves to the namespace of the
+// command's mounts.
 func (k *guard) remount(b Bounds, write bool) error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return err
@@ -76,7 +78,8 @@ func readOnly(path string, on bool) error {
 	return unix.MountSetattr(at, "", unix.AT_EMPTY_PATH, &attributes)
 }
 
-// covered fails where a file system is mounted below a switched path that no rule names: it would stay writable.
+// covered fails where a file system is mounted below a switched path that no rule names: it would
+// stay writable.
 func covered(b Bounds) error {
 	f, err := os.Open("/proc/thread-self/mountinfo")
 	if err != nil {

@@ -10,14 +10,15 @@ import (
 	"tandem/sandbox/confine"
 )
 
-// Bounds are what a keeper confines a command to. In namespaces the policy is made of mounts too; without them Landlock and
-// seccomp hold alone, see confine.Restrict.
+// Bounds are what a keeper confines a command to. In namespaces the policy is made of mounts too;
+// without them Landlock and seccomp hold alone, see confine.Restrict.
 type Bounds struct {
 	// Policy has its rules sorted by their paths.
 	Policy confine.Policy
 	// Marks say, for paths of rules, which file or folder it must be that stands there.
 	Marks map[string]Mark
-	// Switched are paths of rules that let write, which Keeper.Access makes read-only and back while the command runs. In namespaces alone.
+	// Switched are paths of rules that let write, which Keeper.Access makes read-only and back
+	// while the command runs. In namespaces alone.
 	Switched []string
 }
 
@@ -26,7 +27,8 @@ type Mark struct{ Dev, Ino uint64 }
 
 func markOf(s *unix.Stat_t) Mark { return Mark{s.Dev, s.Ino} }
 
-// encode gives the bounds as text: nothing for none, else the policy and the mark of each of its rules.
+// encode gives the bounds as text: nothing for none, else the policy and the mark of each of its
+// rules.
 func (b *Bounds) encode() string {
 	if b == nil {
 		return ""

@@ -21,23 +21,24 @@ const (
 	answer = 5 * time.Second
 	// resuming is the time between two attempts to continue a keeper that has not answered yet.
 	resuming = 20 * time.Millisecond
-	// hurried is what is left of answer when the context of a start ends: a command that may have begun is better ended by
-	// its keeper.
+	// hurried is what is left of answer when the context of a start ends: a command that may have
+	// begun is better ended by its keeper.
 	hurried = 500 * time.Millisecond
 	// farewell is how long a keeper that is closed may take to end by itself.
 	farewell = time.Second
 )
 
-// Keeper is the handle of a keeper's process. Run, Terminate, Kill, Destroy and Close may be called while another goroutine
-// is in Wait; a second Run only after Wait has returned.
+// Keeper is the handle of a keeper's process. Run, Terminate, Kill, Destroy and Close may be called
+// while another goroutine is in Wait; a second Run only after Wait has returned.
 type Keeper struct {
 	cmd    *exec.Cmd
 	socket *os.File
 	answer time.Duration
 	first  bool // it is pid 1 of a namespace: all that is below it ends with it
 
-	// Proxied, if set before the first Run, is called by the first Run of a policy whose network is a proxy, in a goroutine of its
-	// own, with the listener at ProxyAddress in the network of the commands. Close closes it.
+	// Proxied, if set before the first Run, is called by the first Run of a policy whose network is
+	// a proxy, in a goroutine of its own, with the listener at ProxyAddress in the network of the
+	// commands. Close closes it.
 	Proxied  func(net.Listener)
 	listener net.Listener
 
@@ -52,12 +53,14 @@ type Keeper struct {
 	closing chan struct{} // closed by Close
 
 	mu sync.Mutex
-	// over says that the keeper was destroyed or collected: its process id may be another process's.
+	// over says that the keeper was destroyed or collected: its process id may be another
+	// process's.
 	over bool
 	left int // what Destroy has given
 }
 
-// New starts a keeper, in namespaces of its own or without. It holds a goroutine and its thread until Close.
+// New starts a keeper, in namespaces of its own or without. It holds a goroutine and its thread
+// until Close.
 func New(namespaces bool) (*Keeper, error) { return start(program(namespaces), namespaces) }
 
 // program is this one as a keeper, which is told what user it is to be in its namespaces.
@@ -85,8 +88,9 @@ func start(cmd *exec.Cmd, namespaces bool) (*Keeper, error) {
 	}
 	cmd.Dir, cmd.Env = "/", []string{}
 	cmd.ExtraFiles = []*os.File{theirs}
-	// In a session of its own it gets no keys typed into a terminal. A keeper that a command has stopped does not see the
-	// end of its socket; so the kernel continues it when this process ends.
+	// In a session of its own it gets no keys typed into a terminal. A keeper that a command has
+	// stopped does not see the end of its socket; so the kernel continues it when this process
+	// ends.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
 	if namespaces {
 		// It has these capabilities within its own namespaces alone. Nobody there can stop it.
@@ -106,8 +110,8 @@ func start(cmd *exec.Cmd, namespaces bool) (*Keeper, error) {
 	return k, nil
 }
 
-// attend starts the keeper and collects it after Close. The kernel sends the signal at the death of the parent when the
-// thread that forked ends, so that thread lives as long as the keeper.
+// attend starts the keeper and collects it after Close. The kernel sends the signal at the death of
+// the parent when the thread that forked ends, so that thread lives as long as the keeper.
 func (k *Keeper) attend(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -144,15 +148,17 @@ func (k *Keeper) attend(started chan<- error) {
 // ErrGone says that a keeper had ended before it began with anything, so another one can be asked.
 var ErrGone = errors.New("the keeper has ended")
 
-// UnfitError says that a keeper could not confine a command, which did not run: which layer failed, and how.
+// UnfitError says that a keeper could not confine a command, which did not run: which layer failed,
+// and how.
 type UnfitError string
 
 func (e UnfitError) Error() string { return string(e) }
 
-// Run starts a command and gives its process id. An *os.PathError says why it could not be started; after it the keeper can
-// be used again. After any other error it is of no more use: with ErrGone and UnfitError nothing has begun; with the error of
-// ctx, which has ended before the keeper answered, and with any other one, the command may have begun, and was killed. A
-// keeper that does not answer within five seconds is destroyed.
+// Run starts a command and gives its process id. An *os.PathError says why it could not be started;
+// after it the keeper can be used again. After any other error it is of no more use: with ErrGone
+// and UnfitError nothing has begun; with the error of ctx, which has ended before the keeper
+// answered, and with any other one, the command may have begun, and was killed. A keeper that does
+// not answer within five seconds is destroyed.
 func (k *Keeper) Run(ctx context.Context, s *Spec) (pid int, err error) {
 	body, err := s.encode()
 	if err != nil {
@@ -255,8 +261,9 @@ func (k *Keeper) Kill() {
 	_ = send(k.socket, msgKill, nil)
 }
 
-// Destroy ends a keeper that does not answer, or is not to be relied on any more: it kills all that is below the keeper,
-// then the keeper, also where that is stopped. left is how many processes could not be killed.
+// Destroy ends a keeper that does not answer, or is not to be relied on any more: it kills all that
+// is below the keeper, then the keeper, also where that is stopped. left is how many processes
+// could not be killed.
 func (k *Keeper) Destroy() (left int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -270,9 +277,9 @@ func (k *Keeper) Destroy() (left int) {
 	return k.left
 }
 
-// Access makes what Bounds.Switched names read-only for the command, or lets it be written again. While a file is open for writing
-// there, the kernel refuses to (EBUSY). It needs another goroutine in Wait, and returns when ended is closed at the latest. One call
-// at a time.
+// Access makes what Bounds.Switched names read-only for the command, or lets it be written again.
+// While a file is open for writing there, the kernel refuses to (EBUSY). It needs another goroutine
+// in Wait, and returns when ended is closed at the latest. One call at a time.
 func (k *Keeper) Access(write bool, ended <-chan struct{}) error {
 	select {
 	case <-k.accessed: // of a command that ended meanwhile
@@ -296,7 +303,8 @@ func (k *Keeper) Access(write bool, ended <-chan struct{}) error {
 	}
 }
 
-// Wait returns when the command has ended and nothing of it is left. An error means that the keeper itself has ended.
+// Wait returns when the command has ended and nothing of it is left. An error means that the keeper
+// itself has ended.
 func (k *Keeper) Wait() (End, error) {
 	kind, body, err := k.answered()
 	if err != nil {
@@ -339,8 +347,8 @@ func offer[T any](c chan T, answer T) {
 	}
 }
 
-// Network is what is known of the network of the running command. It needs another goroutine in Wait, and returns when ended is closed at
-// the latest, or after a second. One call at a time.
+// Network is what is known of the network of the running command. It needs another goroutine in
+// Wait, and returns when ended is closed at the latest, or after a second. One call at a time.
 func (k *Keeper) Network(ended <-chan struct{}) (Network, error) {
 	select {
 	case <-k.network: // of a call that did not wait for it
@@ -367,8 +375,8 @@ type dial struct {
 	err  error
 }
 
-// Dial connects to a port of the running command, in the network of its namespaces. It needs another goroutine in Wait, and returns when
-// ended is closed at the latest.
+// Dial connects to a port of the running command, in the network of its namespaces. It needs
+// another goroutine in Wait, and returns when ended is closed at the latest.
 func (k *Keeper) Dial(port int, ended <-chan struct{}) (net.Conn, error) {
 	answer := make(chan dial, 1)
 	k.dialing.Lock()
@@ -420,8 +428,8 @@ func (k *Keeper) dialed(id int, no syscall.Errno, files []*os.File) {
 	}
 }
 
-// Close ends the keeper, and whatever it runs. It does not wait for that: a keeper that does not end by itself within a
-// second is destroyed.
+// Close ends the keeper, and whatever it runs. It does not wait for that: a keeper that does not
+// end by itself within a second is destroyed.
 func (k *Keeper) Close() {
 	k.close.Do(func() {
 		k.resume()

@@ -17,12 +17,14 @@ import (
 	"tandem/sandbox/confine"
 )
 
-// ground is what a keeper that is pid 1 makes once: it stays as the host's files are seen, and each command has a copy of it (a
-// mount namespace), which show brings to the rules of the command's policy. What the host changes meanwhile is therefore seen by
-// the next command, and no mount outlives its command.
+// ground is what a keeper that is pid 1 makes once: it stays as the host's files are seen, and each
+// command has a copy of it (a mount namespace), which show brings to the rules of the command's
+// policy. What the host changes meanwhile is therefore seen by the next command, and no mount
+// outlives its command.
 //
-// The scratch is a tmpfs over the host's /proc, where nobody has anything to read. It holds the file systems of the namespaces and
-// what stands in the place of hidden and private folders. The private ones keep what commands write there.
+// The scratch is a tmpfs over the host's /proc, where nobody has anything to read. It holds the
+// file systems of the namespaces and what stands in the place of hidden and private folders. The
+// private ones keep what commands write there.
 type ground struct {
 	scratch *os.Root
 	made    map[string]string // path of a rule → its folder or file in the scratch
@@ -35,14 +37,16 @@ const (
 	hiddenFile   = "file"
 )
 
-// kernels are the private folders that are a file system of the namespaces, and where that is in the scratch.
+// kernels are the private folders that are a file system of the namespaces, and where that is in
+// the scratch.
 var kernels = map[string]struct{ name, kind, options string }{
 	"/proc":    {"proc", "proc", ""},
 	"/dev/pts": {"pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"},
 }
 
-// newGround makes this process, which has just been started in namespaces of its own, a user of them, the same one as outside,
-// and makes what its commands see. It switches the loopback interface on.
+// newGround makes this process, which has just been started in namespaces of its own, a user of
+// them, the same one as outside, and makes what its commands see. It switches the loopback
+// interface on.
 func newGround(uid, gid string) (*ground, error) {
 	for _, f := range []struct{ name, text string }{
 		{"setgroups", "deny"}, {"uid_map", uid + " " + uid + " 1"}, {"gid_map", gid + " " + gid + " 1"},
@@ -73,17 +77,18 @@ func newGround(uid, gid string) (*ground, error) {
 	return &ground{scratch, map[string]string{}}, errors.Join(scratch.Mkdir(hiddenFolder, 0), scratch.WriteFile(hiddenFile, nil, 0), up())
 }
 
-// step is what is attached at the path of a rule: what is at from before anything is attached, "" for what hides. place is where in
-// the scratch the path comes to lie, "" if that is not there.
+// step is what is attached at the path of a rule: what is at from before anything is attached, ""
+// for what hides. place is where in the scratch the path comes to lie, "" if that is not there.
 type step struct {
 	confine.Rule
 	from, place string
 }
 
-// steps are those that a policy needs, each after what it lies in. They make the folders of the scratch that they show.
+// steps are those that a policy needs, each after what it lies in. They make the folders of the
+// scratch that they show.
 func (g *ground) steps(p confine.Policy) (out []step, err error) {
-	// shown is how the rules before are: where the host has what lies below them, and where the scratch has the folder that is
-	// seen instead.
+	// shown is how the rules before are: where the host has what lies below them, and where the
+	// scratch has the folder that is seen instead.
 	shown := make([]step, 0, len(p.Rules))
 	for _, r := range p.Rules {
 		if r.Path == "/" {
@@ -148,9 +153,10 @@ func (g *ground) folder(at string) (name string, err error) {
 	return name, err
 }
 
-// show makes the calling thread's copy of the ground what bounds say. The thread is in a mount namespace of its own. Everything that is
-// to be seen is cloned first, then the world becomes read-only in one call, and then the clones are attached. A mount point cannot
-// be renamed, replaced or removed by those who see it.
+// show makes the calling thread's copy of the ground what bounds say. The thread is in a mount
+// namespace of its own. Everything that is to be seen is cloned first, then the world becomes
+// read-only in one call, and then the clones are attached. A mount point cannot be renamed,
+// replaced or removed by those who see it.
 func (g *ground) show(b *Bounds) error {
 	world := b.Policy.At("/")
 	if world != confine.Read && world != confine.Write || b.Policy.At(scratchAt) != confine.Private {
@@ -191,8 +197,8 @@ func (g *ground) show(b *Bounds) error {
 	return nil
 }
 
-// clone takes the mount that a step attaches, with all mounts below it. In place of a link there is the file that it leads to, where
-// the policy lets that be read.
+// clone takes the mount that a step attaches, with all mounts below it. In place of a link there is
+// the file that it leads to, where the policy lets that be read.
 func (g *ground) clone(s step, b *Bounds) (tree int, err error) {
 	at, stat, err := open(cmp.Or(s.from, s.Path))
 	if err != nil {
@@ -291,8 +297,9 @@ func open(name string) (at int, s unix.Stat_t, err error) {
 	return at, s, err
 }
 
-// follow names the file that a link leads to, where a policy lets that be read, otherwise what hides. No folder can be attached in the
-// place of a link: where .git leads to one, a file says so, which is the same for git.
+// follow names the file that a link leads to, where a policy lets that be read, otherwise what
+// hides. No folder can be attached in the place of a link: where .git leads to one, a file says so,
+// which is the same for git.
 func (g *ground) follow(link string, p confine.Policy) (at int, err error) {
 	var s unix.Stat_t
 	if at, err = unix.Open(link, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
@@ -347,7 +354,8 @@ func up() error {
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
 }
 
-// listen gives a socket that listens at ProxyAddress. Whoever has it accepts connections of the network namespace.
+// listen gives a socket that listens at ProxyAddress. Whoever has it accepts connections of the
+// network namespace.
 func listen() ([]*os.File, error) {
 	at := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(ProxyAddress))
 	l, err := net.ListenTCP("tcp4", at)

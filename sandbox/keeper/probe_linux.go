@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// ProbeName is the first argument of this program where it tries, as a command, what a sandbox ought to keep it from. The others are
-// the folder of the trial and the process id of the server. What it could do is on its standard output, nothing if all is well.
+// ProbeName is the first argument of this program where it tries, as a command, what a sandbox
+// ought to keep it from. The others are the folder of the trial and the process id of the server.
+// What it could do is on its standard output, nothing if all is well.
 const ProbeName = "tandem-sandbox-probe"
 
 // probe is the command of a trial. full says that there are namespaces.

@@ -24,8 +24,8 @@ import (
 // name is what a process is called that is a keeper.
 const name = "tandem-keeper"
 
-// A program of which this package is a part becomes a keeper before anything else of it is set up. That it happens here,
-// and not in main, also holds for test programs.
+// A program of which this package is a part becomes a keeper before anything else of it is set up.
+// That it happens here, and not in main, also holds for test programs.
 func init() {
 	if os.Args[0] == name && (len(os.Args) == 1 || len(os.Args) == 3) {
 		syscall.Exit(serve(os.Args[1:])) // at once: nothing of the program is to be put away
@@ -35,8 +35,8 @@ func init() {
 	}
 }
 
-// serve is the keeper's life. It returns when the socket has ended and nothing runs any more. user are the numbers of the user and the
-// group to be in namespaces, where there are some.
+// serve is the keeper's life. It returns when the socket has ended and nothing runs any more. user
+// are the numbers of the user and the group to be in namespaces, where there are some.
 func serve(user []string) int {
 	debug.SetGCPercent(20) // a heap of 4 MB before the first collection, as usual, would be most of what a keeper needs
 	var k guard
@@ -50,14 +50,16 @@ func serve(user []string) int {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 1
 	}
-	// Nothing that the server was given open by whoever started it is for the commands. Kernels before 5.11 cannot do it at once.
+	// Nothing that the server was given open by whoever started it is for the commands. Kernels
+	// before 5.11 cannot do it at once.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	unix.CloseOnExec(3)
 	if unix.SetNonblock(3, true) != nil {
 		return 1
 	}
 	k.socket = os.NewFile(3, "server")
-	// While packages are initialised this goroutine is locked to its thread: each time it waits, another thread is woken.
+	// While packages are initialised this goroutine is locked to its thread: each time it waits,
+	// another thread is woken.
 	ended := make(chan int)
 	go func() { ended <- k.obey() }()
 	return <-ended
@@ -91,7 +93,8 @@ func (k *guard) obey() int {
 	return 0
 }
 
-// conceal keeps the commands, which have the same user, from reading the memory and the descriptors of this process.
+// conceal keeps the commands, which have the same user, from reading the memory and the descriptors
+// of this process.
 func conceal() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // guard is a keeper, seen from within.
@@ -129,8 +132,9 @@ func (k *guard) proc() string {
 	return path.Join(scratchAt, kernels["/proc"].name)
 }
 
-// refusals are the bits of the sockets that the command did not get, or had no route for in the network of the namespaces. The kernel
-// counts what has no route there, and datagrams to a resolver of the host that does not listen there.
+// refusals are the bits of the sockets that the command did not get, or had no route for in the
+// network of the namespaces. The kernel counts what has no route there, and datagrams to a resolver
+// of the host that does not listen there.
 func (k *guard) refusals() int {
 	if k.first {
 		k.unrouted = k.counters()
@@ -201,7 +205,8 @@ func (k *guard) dial(id, port int) dialed {
 	return dialed{numbers(id, int(no)), nil}
 }
 
-// counted adds counters of the kernel up: lines NAME VALUE, or two lines GROUP: NAME … and GROUP: VALUE ….
+// counted adds counters of the kernel up: lines NAME VALUE, or two lines GROUP: NAME … and GROUP:
+// VALUE ….
 func counted(text string, names ...string) (sum int) {
 	var head []string
 	for line := range strings.Lines(text) {
@@ -310,9 +315,10 @@ func (k *guard) run(spec *Spec, requests <-chan request) bool {
 	return false
 }
 
-// spawn starts the command in a session of its own, from a thread that is restricted as the command is to be. Nothing takes that
-// back, so the thread ends with the goroutine that is locked to it, once over is closed: the signal at the death of the parent
-// hangs on it. A syscall.Errno is why the command could not be started, and op what failed; any other error is why it cannot be
+// spawn starts the command in a session of its own, from a thread that is restricted as the command
+// is to be. Nothing takes that back, so the thread ends with the goroutine that is locked to it,
+// once over is closed: the signal at the death of the parent hangs on it. A syscall.Errno is why
+// the command could not be started, and op what failed; any other error is why it cannot be
 // confined.
 func (k *guard) spawn(spec *Spec, over <-chan struct{}) (pid int, op string, err error) {
 	started := make(chan struct{})
@@ -335,7 +341,8 @@ func (k *guard) spawn(spec *Spec, over <-chan struct{}) (pid int, op string, err
 	return pid, op, err
 }
 
-// restrict makes the calling thread what a command is to be started from: its view of the files, its folder and its rights.
+// restrict makes the calling thread what a command is to be started from: its view of the files,
+// its folder and its rights.
 func (k *guard) restrict(spec *Spec) (op string, err error) {
 	b := spec.Bounds
 	switch {
@@ -389,7 +396,8 @@ func (k *guard) listen(fd int) {
 	go confine.Refuse(k.listener, k.proc(), func(s confine.Sockets) { k.refused.Or(int32(bits(s))) })
 }
 
-// enter makes the folder of the handle the one of this thread, and no other one, whatever its path leads to now.
+// enter makes the folder of the handle the one of this thread, and no other one, whatever its path
+// leads to now.
 func enter(spec *Spec, namespaces bool) error {
 	dir := int(spec.Dir.Fd())
 	if !namespaces {

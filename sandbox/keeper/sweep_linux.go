@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// patience is how long a sweep goes on while nothing ends. What was killed may need that long on a busy machine or a slow disk; what
-	// has not ended then belongs to another user or hangs in the kernel.
+	// patience is how long a sweep goes on while nothing ends. What was killed may need that long
+	// on a busy machine or a slow disk; what has not ended then belongs to another user or hangs in
+	// the kernel.
 	patience = 2 * time.Second
 	// interval is the time between two looks of a sweep for what has been forked meanwhile.
 	interval = 10 * time.Millisecond
@@ -28,14 +29,14 @@ type command struct {
 	ended  bool               // the program itself
 	others int                // how many others have ended
 	status syscall.WaitStatus
-	// dead says that a child has ended; it is collected before collected is answered. It is closed when there are no
-	// children left.
+	// dead says that a child has ended; it is collected before collected is answered. It is closed
+	// when there are no children left.
 	dead      chan struct{}
 	collected chan struct{}
 }
 
-// watch serves dead. A process that has ended keeps its number until it is collected, so that no signal of run goes to
-// another process that was given the same number.
+// watch serves dead. A process that has ended keeps its number until it is collected, so that no
+// signal of run goes to another process that was given the same number.
 func (c *command) watch() {
 	defer close(c.dead)
 	for {
@@ -68,11 +69,12 @@ func (c *command) collect() {
 	}
 }
 
-// sweep kills everything below this process. It returns when there are no children left, or when those that there are
-// do not die. collect must not be owed to watch.
+// sweep kills everything below this process. It returns when there are no children left, or when
+// those that there are do not die. collect must not be owed to watch.
 func (c *command) sweep() End {
 	if errors.Is(unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil), unix.ECHILD) {
-		// As after most commands. What watch does last comes before the next command: its waitid would wait for that one.
+		// As after most commands. What watch does last comes before the next command: its waitid
+		// would wait for that one.
 		<-c.dead
 		return End{Status: c.status}
 	}
@@ -107,8 +109,8 @@ func killNamespace() (alive int) {
 	return 0
 }
 
-// killBelow kills everything below another process, a keeper, and gives how many processes do not die. What loses its
-// parent meanwhile is still below the keeper, also where the keeper is stopped.
+// killBelow kills everything below another process, a keeper, and gives how many processes do not
+// die. What loses its parent meanwhile is still below the keeper, also where the keeper is stopped.
 func killBelow(keeper int) (left int) {
 	found := map[int]bool{}
 	for last, none := time.Now(), 0; none < 2; time.Sleep(interval) { // one look may miss a child of one that just ended
@@ -125,9 +127,10 @@ func killBelow(keeper int) (left int) {
 	return left
 }
 
-// killAll kills the processes below root until no new ones are found, and gives how many have not ended yet. found
-// gets those that had not. A process that KILL was sent to forks no more. One that was forked before may have been
-// missed in the first look, and where its parent ended during the look, it is found in the next one.
+// killAll kills the processes below root until no new ones are found, and gives how many have not
+// ended yet. found gets those that had not. A process that KILL was sent to forks no more. One that
+// was forked before may have been missed in the first look, and where its parent ended during the
+// look, it is found in the next one.
 func killAll(root int, found map[int]bool) (alive int) {
 	for fresh := true; fresh; {
 		fresh, alive = false, 0
@@ -193,7 +196,8 @@ func everybody() func(parent int) (children []int) {
 	return func(parent int) []int { return children[parent] }
 }
 
-// status gives the parent of a process and whether it has ended. It is not ok if there is no such process.
+// status gives the parent of a process and whether it has ended. It is not ok if there is no such
+// process.
 func status(pid int) (parent int, ended, ok bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

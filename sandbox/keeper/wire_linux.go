@@ -14,7 +14,8 @@ import (
 	"tandem/sandbox/confine"
 )
 
-// The messages on the socket. Each is one byte for its kind, four for the length of its body, and the body.
+// The messages on the socket. Each is one byte for its kind, four for the length of its body, and
+// the body.
 const (
 	// to the keeper
 	msgStart     = 's' // a Spec, with its files
@@ -30,15 +31,17 @@ const (
 	msgEnded   = 'e' // an End
 )
 
-// maxBody is more than a command can be: the kernel takes 6 MiB of arguments and environment at the most.
+// maxBody is more than a command can be: the kernel takes 6 MiB of arguments and environment at the
+// most.
 const maxBody = 16 << 20
 
 // Spec is what a keeper starts.
 type Spec struct {
 	// Argv begins with the absolute path of the program. Env is the whole environment.
 	Argv, Env []string
-	// Dir is an open handle of the folder to start in, Path its path. In namespaces a handle of the host leads out of what
-	// the mounts show: the path is entered, and must be that of the same folder.
+	// Dir is an open handle of the folder to start in, Path its path. In namespaces a handle of the
+	// host leads out of what the mounts show: the path is entered, and must be that of the same
+	// folder.
 	Dir  *os.File
 	Path string
 	// Stdin, Stdout and Stderr are the streams of the command.
@@ -47,14 +50,16 @@ type Spec struct {
 	Privileged bool
 	// Leave lets processes live that the command leaves behind. The keeper is of no more use then.
 	Leave bool
-	// Bounds are what the command is confined to, nil for nothing, which a keeper in namespaces does not do.
+	// Bounds are what the command is confined to, nil for nothing, which a keeper in namespaces
+	// does not do.
 	Bounds *Bounds
 }
 
 // End is how a command ended.
 type End struct {
 	Status syscall.WaitStatus
-	// Background is how many processes outlived the command and were killed; Left how many of them could not be.
+	// Background is how many processes outlived the command and were killed; Left how many of them
+	// could not be.
 	Background, Left int
 	// Refused are the sockets that the command did not get, and the hosts that it could not reach.
 	Refused confine.Sockets
@@ -63,7 +68,8 @@ type End struct {
 // Network is what a keeper knows of the network of its running command.
 type Network struct {
 	Refused confine.Sockets
-	// Listening are the ports at which the command takes TCP connections, in a network of its own, in their order.
+	// Listening are the ports at which the command takes TCP connections, in a network of its own,
+	// in their order.
 	Listening []int
 }
 

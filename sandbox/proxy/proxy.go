@@ -1,5 +1,6 @@
-// Package proxy is the way of confined commands to the hosts that a person has named: an HTTP proxy that decides about each
-// host and connects to public addresses alone. The commands reach nothing else.
+// Package proxy is the way of confined commands to the hosts that a person has named: an HTTP proxy
+// that decides about each host and connects to public addresses alone. The commands reach nothing
+// else.
 package proxy
 
 import (
@@ -25,15 +26,16 @@ const (
 	silence = 10 * time.Minute
 )
 
-// Server is a proxy: CONNECT for tunnels, and requests with an absolute http URL. It may serve several listeners at once.
+// Server is a proxy: CONNECT for tunnels, and requests with an absolute http URL. It may serve
+// several listeners at once.
 type Server struct {
 	allowed map[string]bool // "host:port"
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	places  chan struct{}
 }
 
-// New makes a proxy to hosts. A host is a name or an address, at the ports 80 and 443; "host:port" is that port alone. Names
-// below a host are other hosts. An error says which entry makes no sense.
+// New makes a proxy to hosts. A host is a name or an address, at the ports 80 and 443; "host:port"
+// is that port alone. Names below a host are other hosts. An error says which entry makes no sense.
 func New(hosts []string, d dial.Dialer) (*Server, error) {
 	s := &Server{allowed: map[string]bool{}, dial: d.DialContext, places: make(chan struct{}, most)}
 	for _, h := range hosts {
@@ -69,7 +71,8 @@ func (s *Server) judge(hostport, defaultPort string) (string, error) {
 func (s *Server) Serve(l net.Listener) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	// No proxy of the environment, no cookies, no redirects that are followed: the command decides about these.
+	// No proxy of the environment, no cookies, no redirects that are followed: the command decides
+	// about these.
 	transport := &http.Transport{DialContext: s.dial, DisableCompression: true, ResponseHeaderTimeout: silence}
 	defer transport.CloseIdleConnections()
 	forward := &httputil.ReverseProxy{

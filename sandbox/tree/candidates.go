@@ -25,7 +25,8 @@ type flat struct {
 	files []flatFile
 	// numbered are the places in files of those whose parts have a number, by it; -1 is none.
 	numbered []int32
-	// others are the places of those that have none, and are searched; several of those with more than one part.
+	// others are the places of those that have none, and are searched; several of those with more
+	// than one part.
 	others, several []int32
 	counts          counts
 	deep            int64 // folders that were not entered, see Tree.Deep
@@ -69,8 +70,9 @@ func newFlat(t *Tree, top *folder, segments int) *flat {
 	return l
 }
 
-// marked are the files with a part that is marked, and the others, in their order. Where a match needs no more than one line the parts are told
-// apart, as what it needs may be in several else. It may be gone through when the table is another already.
+// marked are the files with a part that is marked, and the others, in their order. Where a match
+// needs no more than one line the parts are told apart, as what it needs may be in several else. It
+// may be gone through when the table is another already.
 func (l *flat) marked(has []*trigrams.Marks, oneLine bool) iter.Seq[candidate] {
 	wanted := make([]uint64, (len(l.files)+63)/64)
 	want := func(at int32) { wanted[at/64] |= 1 << (at % 64) }
@@ -100,8 +102,8 @@ func (l *flat) marked(has []*trigrams.Marks, oneLine bool) iter.Seq[candidate] {
 	}
 }
 
-// scan calls visit for the files of a tree that are wanted and may have one literal of each list, in the order of a walk; ok is false
-// where that cannot be told now.
+// scan calls visit for the files of a tree that are wanted and may have one literal of each list,
+// in the order of a walk; ok is false where that cannot be told now.
 func (i *index) scan(
 	ctx context.Context, t *Tree, o Options, visit func(d *sandbox.Dir, name, path string) error,
 ) (ok bool, err error) {
@@ -153,7 +155,8 @@ func (i *index) scan(
 // prefix is what the paths in a table begin with that lie in a tree.
 func prefix(t *Tree) string { return strings.Join(append(components(t.dir), ""), "/") }
 
-// candidates are the files that scan visits where they are below the tree and wanted, as they are when it is called.
+// candidates are the files that scan visits where they are below the tree and wanted, as they are
+// when it is called.
 func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree, list iter.Seq[candidate], ok bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

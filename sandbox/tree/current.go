@@ -33,8 +33,8 @@ func (i *index) stopWatch() {
 	}
 }
 
-// refresh updates the part of the table below under, all of it for "". It uses all processors once parallel
-// returns true; nil is always. i.mu is held.
+// refresh updates the part of the table below under, all of it for "". It uses all processors once
+// parallel returns true; nil is always. i.mu is held.
 func (i *index) refresh(ctx context.Context, t *Tree, under string, parallel func() bool) error {
 	if i.parentRules == nil || !i.parentRules.equal(&t.ignore) {
 		rules := t.ignore
@@ -95,7 +95,8 @@ func (i *index) refresh(ctx context.Context, t *Tree, under string, parallel fun
 	return err
 }
 
-// check rescans for changes without an event: writes through memory mappings or other hard links, and mounts.
+// check rescans for changes without an event: writes through memory mappings or other hard links,
+// and mounts.
 func (i *index) check(ctx context.Context, t *Tree) {
 	yields := &throttle{searches: &i.indexes.searches, now: i.indexes.Now, waitBudget: checkWaitBudget}
 	began := i.indexes.Now()

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// glob is a pattern of paths as ripgrep reads it (Rust's crate globset): * and ? and no more stop at a slash, {a,b} are alternatives, ** as
-// a whole name is any number of names. It is about bytes, so a ? fits one byte of a letter that has two. A path is matched in time
-// that is linear in its length, whatever the pattern. It is immutable.
+// glob is a pattern of paths as ripgrep reads it (Rust's crate globset): * and ? and no more stop
+// at a slash, {a,b} are alternatives, ** as a whole name is any number of names. It is about bytes,
+// so a ? fits one byte of a letter that has two. A path is matched in time that is linear in its
+// length, whatever the pattern. It is immutable.
 type glob struct {
 	kind byte
 	text string // of a name, an ending or a path
@@ -19,7 +20,8 @@ type glob struct {
 	m      matcher
 }
 
-// The kinds of globs. Most are a name, or a star and an ending, for which no pattern has to be matched.
+// The kinds of globs. Most are a name, or a star and an ending, for which no pattern has to be
+// matched.
 const (
 	aPattern     byte = iota // the whole path
 	aNamePattern             // the last name
@@ -151,13 +153,15 @@ func oneByte(b byte) (s byteSet) {
 	return s
 }
 
-// globParser reads a pattern. The names and the order of what it does are those of globset, so that odd patterns are read alike.
+// globParser reads a pattern. The names and the order of what it does are those of globset, so that
+// odd patterns are read alike.
 type globParser struct {
 	in        []rune
 	at        int // what was read last stands before it
 	openClass bool
 	open      bool // a bracket was found that is not closed
-	// branches are the alternatives that are open, the pattern itself first; begun says where those of each brace begin.
+	// branches are the alternatives that are open, the pattern itself first; begun says where those
+	// of each brace begin.
 	branches [][]token
 	begun    []int
 }
@@ -306,7 +310,8 @@ func (p *globParser) class() error {
 	}
 	var set byteSet
 	for _, s := range spans {
-		// Of a letter with more than one byte each is in the set; a range is one from the last byte to the first.
+		// Of a letter with more than one byte each is in the set; a range is one from the last byte
+		// to the first.
 		lo, hi := utf8.AppendRune(nil, s.lo), utf8.AppendRune(nil, s.hi)
 		for _, b := range slices.Concat(lo, hi) {
 			set.add(b)
@@ -325,8 +330,8 @@ func (p *globParser) class() error {
 // matcher is a pattern as an automaton whose states are the places in it that fit one byte.
 type matcher struct {
 	words int // of a set of states
-	// has are the states that fit each byte, first those that may come first, follow those that may come after each state, last those at
-	// which the pattern may end.
+	// has are the states that fit each byte, first those that may come first, follow those that may
+	// come after each state, last those at which the pattern may end.
 	has, first, last, follow []uint64
 	empty                    bool // it fits the empty text
 }
@@ -415,7 +420,8 @@ func (m *matcher) short(text string) bool {
 	return now&m.last[0] != 0
 }
 
-// part is what is known of a part of a pattern: whether it may be empty, and the states that may come first and last in it.
+// part is what is known of a part of a pattern: whether it may be empty, and the states that may
+// come first and last in it.
 type part struct {
 	empty       bool
 	first, last []int

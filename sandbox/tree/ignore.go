@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// rule is one line of a .gitignore file. It is about the entries below the file's folder, whose rules a walk reads before
-// it looks at them: an entry of an ignored folder is never judged, so a rule is matched with whole paths only.
+// rule is one line of a .gitignore file. It is about the entries below the file's folder, whose
+// rules a walk reads before it looks at them: an entry of an ignored folder is never judged, so a
+// rule is matched with whole paths only.
 type rule struct {
 	line string // as it was written
 	glob *glob
@@ -19,8 +20,8 @@ type rule struct {
 	folders bool // a slash at the end: folders only
 }
 
-// parseRule reads a line as ripgrep does; ok is false where it says nothing, and err is of a pattern that is none. openClass says that a
-// bracket need not be closed.
+// parseRule reads a line as ripgrep does; ok is false where it says nothing, and err is of a
+// pattern that is none. openClass says that a bracket need not be closed.
 func parseRule(line string, depth int, openClass bool) (r rule, ok bool, err error) {
 	if strings.HasPrefix(line, "#") {
 		return r, false, nil
@@ -111,7 +112,8 @@ func judge(rules []rule, s *subject) verdict {
 	return silent
 }
 
-// layers are the rules that apply in a folder by the kind of their files: what one says is not asked of those after it.
+// layers are the rules that apply in a folder by the kind of their files: what one says is not
+// asked of those after it.
 type layers struct {
 	ripgrep, search, git Rules
 	global               Rules // where a repository begins
@@ -152,12 +154,13 @@ func (l *layers) excludes(s *subject) bool {
 	return false
 }
 
-// Rules are what the files that say what is ignored have said so far, on the way down to a folder. They are immutable; the zero value
-// ignores nothing.
+// Rules are what the files that say what is ignored have said so far, on the way down to a folder.
+// They are immutable; the zero value ignores nothing.
 type Rules struct{ list []rule }
 
-// Add adds the lines of a file. folder are the names of its folder, relative to where the rules begin. A line that is no pattern says
-// nothing, and one that is not UTF-8 ends the file, as ripgrep has it.
+// Add adds the lines of a file. folder are the names of its folder, relative to where the rules
+// begin. A line that is no pattern says nothing, and one that is not UTF-8 ends the file, as
+// ripgrep has it.
 func (r Rules) Add(text string, folder []string) Rules {
 	r.list = slices.Clip(r.list)
 	text = strings.TrimLeft(text, "\uFEFF")

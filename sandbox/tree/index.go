@@ -17,11 +17,11 @@ import (
 	"tandem/sandbox/tree/trigrams"
 )
 
-// Indexes are trigram indexes of roots, kept between scans: a table of the files of each root, and the
-// trigrams in them. An index is built in the background after a scan has found enough files. A scan skips
-// the folders for which inotify has reported no event, compares the metadata of all other files, and
-// reads those that changed and those with a hit. The fields are set before the first scan; the methods
-// may be called concurrently. Without RunInBackground no index is built.
+// Indexes are trigram indexes of roots, kept between scans: a table of the files of each root, and
+// the trigrams in them. An index is built in the background after a scan has found enough files. A
+// scan skips the folders for which inotify has reported no event, compares the metadata of all
+// other files, and reads those that changed and those with a hit. The fields are set before the
+// first scan; the methods may be called concurrently. Without RunInBackground no index is built.
 type Indexes struct {
 	// RunInBackground runs a function in a goroutine, with a context that ends with the process.
 	RunInBackground func(func(context.Context))
@@ -60,25 +60,25 @@ const (
 	defaultMinFiles = 2000
 	// entryBytes estimates the memory of a table's entry.
 	entryBytes = 180
-	// checkInterval is the minimum interval between rescans for changes that the watch cannot report.
-	// A rescan rests for checkDutyCycle times its own duration if that is longer, up to
+	// checkInterval is the minimum interval between rescans for changes that the watch cannot
+	// report. A rescan rests for checkDutyCycle times its own duration if that is longer, up to
 	// maxCheckInterval.
 	checkInterval    = 2 * time.Second
 	checkDutyCycle   = 9
 	maxCheckInterval = time.Minute
-	// watchRestartInterval is the minimum time between restarts of the watch after a queue overflow or
-	// late events. watchRetryInterval is that after a failed start.
+	// watchRestartInterval is the minimum time between restarts of the watch after a queue overflow
+	// or late events. watchRetryInterval is that after a failed start.
 	watchRestartInterval = 10 * time.Second
 	watchRetryInterval   = 10 * time.Minute
 	// tableTimeout limits how long a scan waits for a table.
 	tableTimeout = 3 * time.Second
-	// maxUnindexed files without an entry in the index start an update, even if they are less than an
-	// eighth of all files.
+	// maxUnindexed files without an entry in the index start an update, even if they are less than
+	// an eighth of all files.
 	maxUnindexed = 64
 )
 
-// State is the state of a root's index: "building"; "ready", with a Reason if some files are left out; or
-// "walking", with the Reason for having no index. Files counts the indexed files.
+// State is the state of a root's index: "building"; "ready", with a Reason if some files are left
+// out; or "walking", with the Reason for having no index. Files counts the indexed files.
 type State struct {
 	Root, State, Reason string
 	Files, Bytes        int
@@ -99,8 +99,8 @@ func (x *Indexes) States() (out []State) {
 	return out
 }
 
-// Invalidate makes the next scan check all files. Call it after a command, which may change files without
-// an event, for example through a memory mapping.
+// Invalidate makes the next scan check all files. Call it after a command, which may change files
+// without an event, for example through a memory mapping.
 func (x *Indexes) Invalidate() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -118,8 +118,8 @@ type index struct {
 	state    State
 	building bool // under stateMu
 
-	// table is one of the values below. mu is held while the first table is built; scans of the whole root
-	// wait for it.
+	// table is one of the values below. mu is held while the first table is built; scans of the
+	// whole root wait for it.
 	table atomic.Int32
 	// tableDone is closed when the build of the table has ended or failed.
 	tableDone chan struct{} // under stateMu
@@ -133,7 +133,8 @@ type index struct {
 	watchDue    time.Time // the earliest time of the next attempt
 	checking    bool
 	checkDue    time.Time
-	// allValid is set if all folders of the table were checked, and all except invalidFolders are valid.
+	// allValid is set if all folders of the table were checked, and all except invalidFolders are
+	// valid.
 	allValid       bool
 	invalidFolders [][]*folder // by depth
 	flat           *flat       // cache of the table's files; nil after a change
@@ -210,9 +211,9 @@ func (i *index) build(t *Tree) {
 	})
 }
 
-// awaitTable reports whether the table is ready. If the first table is being built, it switches the build to
-// all processors and waits: that costs about one and a half walks, which later scans save. After
-// tableTimeout the scan walks instead.
+// awaitTable reports whether the table is ready. If the first table is being built, it switches the
+// build to all processors and waits: that costs about one and a half walks, which later scans save.
+// After tableTimeout the scan walks instead.
 func (i *index) awaitTable(ctx context.Context, t *Tree) bool {
 	if t.dir == "." && (i.table.CompareAndSwap(tableBuilding, tableBuildingParallel) || i.table.Load() == tableBuildingParallel) {
 		i.stateMu.Lock()
@@ -238,8 +239,8 @@ type pendingFile struct {
 	parts int32
 }
 
-// work indexes the files that have no entry. It calls tableDone when the table is ready or its build has
-// failed. The error is the reason for having no index.
+// work indexes the files that have no entry. It calls tableDone when the table is ready or its
+// build has failed. The error is the reason for having no index.
 func (i *index) work(ctx context.Context, root sandbox.Place, tableDone func()) error {
 	i.table.CompareAndSwap(tableNone, tableBuilding)
 	defer func() {
@@ -312,9 +313,9 @@ type gaveUpError string
 
 func (e gaveUpError) Error() string { return string(e) }
 
-// pending builds or updates the table and lists the files to index. It drops the whole index to rebuild it
-// if most indexed texts are gone, or if those that are gone would make room for files that had none. If
-// the table leaves no room for the segments, the last segments are dropped.
+// pending builds or updates the table and lists the files to index. It drops the whole index to
+// rebuild it if most indexed texts are gone, or if those that are gone would make room for files
+// that had none. If the table leaves no room for the segments, the last segments are dropped.
 func (i *index) pending(ctx context.Context, t *Tree) (jobs []pendingFile, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -370,7 +371,8 @@ func (i *index) pending(ctx context.Context, t *Tree) (jobs []pendingFile, err e
 	return jobs, nil
 }
 
-// needsRebuild reports whether enough of the indexed texts are gone to rebuild the index. i.mu is held.
+// needsRebuild reports whether enough of the indexed texts are gone to rebuild the index. i.mu is
+// held.
 func (i *index) needsRebuild(c counts) bool {
 	gone := -c.texts
 	for _, s := range i.segments {
@@ -379,8 +381,8 @@ func (i *index) needsRebuild(c counts) bool {
 	return gone > c.texts+4*trigrams.Texts || c.overLimit > 0 && 4*gone > c.texts
 }
 
-// drop deletes the segments from the given one on and sets their files to known; textUnread resets all
-// files. i.mu is held.
+// drop deletes the segments from the given one on and sets their files to known; textUnread resets
+// all files. i.mu is held.
 func (i *index) drop(from int, known int32) {
 	i.segments, i.flat = slices.Delete(i.segments, from, len(i.segments)), nil
 	_ = i.top.each("", func(_ *folder, e *entry) error {
@@ -391,8 +393,8 @@ func (i *index) drop(from int, known int32) {
 	})
 }
 
-// read reads a file into the segment being built and records its number or its text state. full is set if
-// the index has no room for it.
+// read reads a file into the segment being built and records its number or its text state. full is
+// set if the index has no room for it.
 func (i *index) read(t *Tree, j *pendingFile, b *trigrams.Builder, buf []byte, full bool) []byte {
 	j.text = textUnread
 	dir, name := path.Split(j.path)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Walk is Tree.Walk over the refreshed table, if there is a watched one. visit may not use the Indexes.
+// Walk is Tree.Walk over the refreshed table, if there is a watched one. visit may not use the
+// Indexes.
 func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ignored int, err error) {
 	i := x.indexFor(t)
 	if i != nil {

@@ -9,15 +9,18 @@ import (
 	"strings"
 )
 
-// Glob says which files are meant by their names, as ripgrep's option -g does: with ! at its beginning it leaves out what it names, with all
-// that is below it, otherwise it leaves out all files that it does not name. A pattern without a slash, but one at its end, is about names at
-// any depth. What is ignored is taken only where the last name of the pattern is spelt out. It is immutable; nil says nothing.
+// Glob says which files are meant by their names, as ripgrep's option -g does: with ! at its
+// beginning it leaves out what it names, with all that is below it, otherwise it leaves out all
+// files that it does not name. A pattern without a slash, but one at its end, is about names at any
+// depth. What is ignored is taken only where the last name of the pattern is spelt out. It is
+// immutable; nil says nothing.
 type Glob struct {
 	rule  rule
 	spelt bool // the last name is no pattern
 }
 
-// Spelt says that the last name of a pattern is spelt out: such a pattern names a file, also an ignored one.
+// Spelt says that the last name of a pattern is spelt out: such a pattern names a file, also an
+// ignored one.
 func Spelt(pattern string) bool {
 	name := path.Base(strings.TrimSuffix(pattern, "/"))
 	for i := 0; i < len(name); i++ {
@@ -34,7 +37,8 @@ func Spelt(pattern string) bool {
 // maxGlob is how many bytes a pattern may have.
 const maxGlob = 4 << 10
 
-// ParseGlob reads a pattern, which is relative to the directory of a tree. It is nil where the pattern says nothing.
+// ParseGlob reads a pattern, which is relative to the directory of a tree. It is nil where the
+// pattern says nothing.
 func ParseGlob(pattern string) (*Glob, error) {
 	if len(pattern) > maxGlob {
 		return nil, fmt.Errorf("the pattern is %d bytes long, the limit is %d: look for a part of it", len(pattern), maxGlob)
@@ -66,12 +70,14 @@ func (g *Glob) judge(rel string, folder bool) verdict {
 	return includes
 }
 
-// names says that the pattern spells out the name of an entry, so that it is taken though it is ignored.
+// names says that the pattern spells out the name of an entry, so that it is taken though it is
+// ignored.
 func (g *Glob) names(rel string, folder bool) bool {
 	return g != nil && g.spelt && g.judge(rel, folder) == includes
 }
 
-// rejects tells whether a file is left out whatever its folder, since the pattern is about its name alone.
+// rejects tells whether a file is left out whatever its folder, since the pattern is about its name
+// alone.
 func (g *Glob) rejects(name string) bool {
 	return g != nil && g.rule.glob.ofName() && g.judge(name, false) == excludes
 }
@@ -95,7 +101,8 @@ func (g *Glob) Fits(rel string) bool {
 	return true
 }
 
-// Only makes walks come by the files that a pattern means alone, and by the folders that these may be in. It is called before the first walk.
+// Only makes walks come by the files that a pattern means alone, and by the folders that these may
+// be in. It is called before the first walk.
 func (t *Tree) Only(g *Glob) { t.only = g }
 
 // enters is fs.SkipDir for a folder of a table that a walk does not look into.
@@ -119,8 +126,9 @@ func (t *Tree) namedIn(f *folder, at string) (out []ignored) {
 	return out
 }
 
-// named are the files of a table that are ignored, and come by all the same, below a folder whose path is at; known is false where there is
-// such a folder, since a table does not have what is in it.
+// named are the files of a table that are ignored, and come by all the same, below a folder whose
+// path is at; known is false where there is such a folder, since a table does not have what is in
+// it.
 func (t *Tree) named(f *folder, at string) (files []candidate, known bool) {
 	if t.only == nil || f == nil {
 		return nil, f != nil

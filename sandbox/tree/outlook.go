@@ -16,8 +16,8 @@ type Outlook struct {
 	Reason string
 	// Few is set if the root has too few files for an index.
 	Few bool
-	// Watched is the number of folders that the system can watch. With more folders, each search compares
-	// all files with the file system.
+	// Watched is the number of folders that the system can watch. With more folders, each search
+	// compares all files with the file system.
 	Watched int
 }
 
@@ -31,7 +31,8 @@ func tooMany(most int) gaveUpError {
 	return gaveUpError(fmt.Sprintf("it has more than %d files", most))
 }
 
-// Foresee forecasts the index of a root with the default limits. The error is the cause of ctx, or one of os.
+// Foresee forecasts the index of a root with the default limits. The error is the cause of ctx, or
+// one of os.
 func Foresee(ctx context.Context, root sandbox.Place) (Outlook, error) {
 	return foresee(ctx, root, defaultMinFiles, defaultMaxFiles)
 }

@@ -14,8 +14,8 @@ import (
 // maxRuleFile limits how much is read of an ignore file above a root.
 const maxRuleFile = 1 << 20
 
-// rulesAbove returns the ignore rules of the folders above a root, as ripgrep reads them. Links are followed;
-// only regular files are opened.
+// rulesAbove returns the ignore rules of the folders above a root, as ripgrep reads them. Links are
+// followed; only regular files are opened.
 func rulesAbove(root string) (l layers) {
 	names := components(strings.Trim(filepath.ToSlash(root), "/"))
 	l.global = global(names)
@@ -28,8 +28,8 @@ func rulesAbove(root string) (l layers) {
 	return l
 }
 
-// in adds the rules that a folder brings; read gives what is in one of its files, has tells whether there is an entry. What git ignores in a
-// repository around another one is not said of that.
+// in adds the rules that a folder brings; read gives what is in one of its files, has tells whether
+// there is an entry. What git ignores in a repository around another one is not said of that.
 func (l layers) in(folder []string, read func(name string) (string, bool), has func(name string) bool) layers {
 	for _, name := range repositories() {
 		if has(name) {
@@ -51,8 +51,8 @@ func (l layers) in(folder []string, read func(name string) (string, bool), has f
 	return l
 }
 
-// common is the folder that has what the working trees of a repository share, relative to the top of one of them. That of another tree than
-// the first has a file .git, which says where.
+// common is the folder that has what the working trees of a repository share, relative to the top
+// of one of them. That of another tree than the first has a file .git, which says where.
 func common(folder []string, read func(name string) (string, bool)) string {
 	text, ok := read(".git")
 	if !ok {
@@ -98,8 +98,9 @@ func readRuleFile(name string) (string, bool) {
 
 var excludesFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$`) })
 
-// global are the rules of a person for all repositories: of the file that git's setting core.excludesFile names, or of the one that it
-// looks at by default. They are about what is below a folder.
+// global are the rules of a person for all repositories: of the file that git's setting
+// core.excludesFile names, or of the one that it looks at by default. They are about what is below
+// a folder.
 func global(folder []string) Rules {
 	home, config := os.Getenv("HOME"), os.Getenv("XDG_CONFIG_HOME")
 	if config == "" && home != "" {

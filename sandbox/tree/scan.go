@@ -25,15 +25,17 @@ type File struct {
 	Rest io.Reader
 }
 
-// Sniffed is how much of a file is looked at for a NUL: one that has one there is binary, and a scan may leave it out.
+// Sniffed is how much of a file is looked at for a NUL: one that has one there is binary, and a
+// scan may leave it out.
 const Sniffed = 64 << 10
 
 // Options say what a scan is about.
 type Options struct {
 	// Wants says which files are read, by their paths relative to the tree's directory.
 	Wants func(path string) bool
-	// Need are texts that a file must have to be of use: one of each list, whatever the case of ASCII letters. Each of them lies within one
-	// line, or the part of it that does counts. Files without may be left out.
+	// Need are texts that a file must have to be of use: one of each list, whatever the case of
+	// ASCII letters. Each of them lies within one line, or the part of it that does counts. Files
+	// without may be left out.
 	Need [][]string
 	// OneLine says that all that is needed has to be in the same line.
 	OneLine bool
@@ -41,9 +43,10 @@ type Options struct {
 	Indexes *Indexes
 }
 
-// Scan reads the regular files that a walk comes by and that are wanted, several at a time. Each goroutine has a worker of its own, which is
-// called for one file after the other; its answers go to deliver one at a time in the order of the walk, until that
-// answers false. Files that cannot be read are left out. The only error is the cause of ctx: then what was found up to a file that was
+// Scan reads the regular files that a walk comes by and that are wanted, several at a time. Each
+// goroutine has a worker of its own, which is called for one file after the other; its answers go
+// to deliver one at a time in the order of the walk, until that answers false. Files that cannot be
+// read are left out. The only error is the cause of ctx: then what was found up to a file that was
 // not looked at has been delivered. A worker is done with a file soon after ctx has ended.
 func Scan[T any](
 	ctx context.Context, t *Tree, o Options, worker func() func(File) (T, bool), deliver func(path string, found T) bool,
@@ -230,7 +233,8 @@ func (b *batch[T]) release() {
 	}
 }
 
-// Read reads the beginning of a file by its path relative to the directory. rest is nil, or what follows, until it is closed.
+// Read reads the beginning of a file by its path relative to the directory. rest is nil, or what
+// follows, until it is closed.
 func (t *Tree) Read(name string) (head []byte, rest io.ReadCloser, err error) {
 	dir, base := path.Split(name)
 	d, err := t.open(dir)

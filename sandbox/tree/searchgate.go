@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// searchGate pauses background work while searches run. A thread of low priority is not enough: its goroutine
-// occupies one of Go's few processors (P) even while the thread waits for a CPU.
+// searchGate pauses background work while searches run. A thread of low priority is not enough: its
+// goroutine occupies one of Go's few processors (P) even while the thread waits for a CPU.
 type searchGate struct {
 	mu       sync.Mutex
 	searches int
 	idle     chan struct{} // closed when the last search ends; nil without one
 }
 
-// Search pauses background indexing until end is called; use it around searches made of several scans. x may
-// be nil.
+// Search pauses background indexing until end is called; use it around searches made of several
+// scans. x may be nil.
 func (x *Indexes) Search() (end func()) {
 	if x == nil {
 		return func() {}
@@ -40,7 +40,8 @@ func (t *searchGate) begin() (end func()) {
 	}
 }
 
-// The wait budgets of a build and of a rescan. A build gains waiting time with the time that it works.
+// The wait budgets of a build and of a rescan. A build gains waiting time with the time that it
+// works.
 const (
 	buildWaitBudget = 10 * time.Second
 	checkWaitBudget = time.Second
@@ -48,7 +49,8 @@ const (
 	buildDutyCycle = 9
 )
 
-// throttle makes background work wait while searches run, up to waitBudget in all. It is for one goroutine.
+// throttle makes background work wait while searches run, up to waitBudget in all. It is for one
+// goroutine.
 type throttle struct {
 	searches   *searchGate
 	now        func() time.Time

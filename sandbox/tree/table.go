@@ -19,8 +19,8 @@ import (
 type entry struct {
 	name  string
 	ident sandbox.Ident
-	// text is the number of the first part of the file's text in the index, or one of the values below;
-	// parts is the number of parts.
+	// text is the number of the first part of the file's text in the index, or one of the values
+	// below; parts is the number of parts.
 	text, parts int32
 	sub         *folder // of a folder
 }
@@ -40,9 +40,11 @@ type folder struct {
 	at      string // its path relative to the table's root
 	ident   sandbox.Ident
 	settled bool // see sandbox.Ident
-	// watched: it has an inotify watch. valid: the watch has reported no event since the last check.
+	// watched: it has an inotify watch. valid: the watch has reported no event since the last
+	// check.
 	watched, valid bool
-	// parentRules are the ignore rules inherited from parent folders, rules those that apply inside it.
+	// parentRules are the ignore rules inherited from parent folders, rules those that apply inside
+	// it.
 	parentRules, rules *layers
 	ruleFiles          []ruleFileIdent
 	entries            []*entry // by name
@@ -88,8 +90,8 @@ type refresh struct {
 	now      time.Time
 	under    string      // with a slash at its end, or "": other folders are skipped
 	parallel func() bool // see index.refresh
-	// A refresh ends after twice maxFiles, since there can be no index then; 0 is no limit. found counts
-	// the listed files.
+	// A refresh ends after twice maxFiles, since there can be no index then; 0 is no limit. found
+	// counts the listed files.
 	maxFiles int
 	found    atomic.Int64
 	// changed: an entry differs. relisted: a folder was listed again.
@@ -180,8 +182,8 @@ func (p *refresh) run(ctx context.Context, top *folder, parentRules *layers) err
 	return nil
 }
 
-// check compares a folder and its entries with the file system. One goroutine at a time may check a folder
-// and those below it.
+// check compares a folder and its entries with the file system. One goroutine at a time may check a
+// folder and those below it.
 func (p *refresh) check(f *folder, parentRules *layers) {
 	f.valid = false
 	path := filepath.Join(p.t.base, f.at)
@@ -224,8 +226,8 @@ func (p *refresh) check(f *folder, parentRules *layers) {
 		}
 		single = single && !now.Linked()
 	}
-	// No event comes for a write through another hard link, for rules inside .git, and for an unmount. The
-	// rules of the root are compared at each refresh.
+	// No event comes for a write through another hard link, for rules inside .git, and for an
+	// unmount. The rules of the root are compared at each refresh.
 	f.valid = f.watched && single && !d.Crossed() && (f.at == "." || !f.hasUnwatchedRules())
 }
 
@@ -237,8 +239,8 @@ func (p *refresh) drop(f *folder) {
 	f.ident, f.rules, f.entries, f.subs = sandbox.Ident{}, nil, nil, nil
 }
 
-// invalidate marks a folder and all below it as not valid and removes their watches, which may be on folders
-// that were renamed.
+// invalidate marks a folder and all below it as not valid and removes their watches, which may be
+// on folders that were renamed.
 func (p *refresh) invalidate(f *folder) {
 	if f.watched && p.w != nil {
 		p.w.remove(filepath.Join(p.t.base, f.at))
@@ -257,8 +259,8 @@ func (f *folder) invalidate() {
 	}
 }
 
-// hear handles an event at a path: it invalidates the folder of the path, and a folder at the path with all
-// below it.
+// hear handles an event at a path: it invalidates the folder of the path, and a folder at the path
+// with all below it.
 func (p *refresh) hear(top *folder, name string) {
 	rel, below := strings.CutPrefix(name, p.t.base)
 	if rel = strings.TrimPrefix(rel, "/"); !below || rel == "" {
@@ -413,8 +415,8 @@ func (c *counts) add(e *entry) {
 	}
 }
 
-// each calls visit for the entries of a table in the order of a walk, a folder before its entries. visit may
-// return fs.SkipDir and fs.SkipAll.
+// each calls visit for the entries of a table in the order of a walk, a folder before its entries.
+// visit may return fs.SkipDir and fs.SkipAll.
 func (f *folder) each(under string, visit func(f *folder, e *entry) error) error {
 	for _, e := range f.entries {
 		if e.sub == nil {

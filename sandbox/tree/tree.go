@@ -1,5 +1,6 @@
-// Package tree walks directories as the tools that look for files see them: at Places below the roots, in a fixed order, without
-// following links, without what .gitignore and .ignore exclude or what holds keys, and never into .git.
+// Package tree walks directories as the tools that look for files see them: at Places below the
+// roots, in a fixed order, without following links, without what .gitignore and .ignore exclude or
+// what holds keys, and never into .git.
 package tree
 
 import (
@@ -31,7 +32,8 @@ type Tree struct {
 	place, root sandbox.Place
 	// dir is the directory, relative to root, base its path.
 	dir, base string
-	// itself says that the directory is ignored, all that walks visit what is ignored too, only, where it is not nil, what they visit.
+	// itself says that the directory is ignored, all that walks visit what is ignored too, only,
+	// where it is not nil, what they visit.
 	itself, all bool
 	only        *Glob
 	// ignore are the rules that the directory gets from above it.
@@ -77,12 +79,14 @@ func Open(place sandbox.Place) (*Tree, error) {
 	return t, nil
 }
 
-// names are those of the path of an entry of the root, from the root of the file system on: rules are about them.
+// names are those of the path of an entry of the root, from the root of the file system on: rules
+// are about them.
 func (t *Tree) names(rel string) []string {
 	return append(components(strings.Trim(filepath.ToSlash(t.root.Path()), "/")), components(rel)...)
 }
 
-// Open opens a file for reading by its path relative to the directory. What is no regular file is refused at once.
+// Open opens a file for reading by its path relative to the directory. What is no regular file is
+// refused at once.
 func (t *Tree) Open(name string) (*os.File, error) {
 	f, _, err := t.at(name).Open()
 	return f, err
@@ -94,8 +98,8 @@ func (t *Tree) at(name string) sandbox.Place { return t.root.Join(path.Join(t.di
 // open opens a folder by its path relative to the directory.
 func (t *Tree) open(name string) (*sandbox.Dir, error) { return t.root.OpenDir(path.Join(t.dir, name)) }
 
-// Withholds says that a walk leaves a path out because keys are kept there, or it is Tandem's own. Who may look into such a
-// directory itself may see what is in it.
+// Withholds says that a walk leaves a path out because keys are kept there, or it is Tandem's own.
+// Who may look into such a directory itself may see what is in it.
 func (t *Tree) Withholds(name string) bool {
 	return t.at(name).Class().Unlisted() && !t.place.Class().Unlisted()
 }
@@ -106,10 +110,10 @@ func (t *Tree) Withheld() int { return int(t.withheld.Load()) }
 // Everything makes walks visit what is ignored too. It is called before the first walk.
 func (t *Tree) Everything() { t.all = true }
 
-// Walk visits what is in the directory down to a depth, 0 meaning all of it, sorted by the names on the way. A
-// directory is visited before what is in it; visit may answer fs.SkipDir and fs.SkipAll. What cannot be read is left
-// out. It gives how many entries were left out because they are ignored. The only errors are those of visit, of ctx and
-// of Incomplete.
+// Walk visits what is in the directory down to a depth, 0 meaning all of it, sorted by the names on
+// the way. A directory is visited before what is in it; visit may answer fs.SkipDir and fs.SkipAll.
+// What cannot be read is left out. It gives how many entries were left out because they are
+// ignored. The only errors are those of visit, of ctx and of Incomplete.
 func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ignored int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
@@ -125,8 +129,8 @@ func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ig
 	return ignored, err
 }
 
-// note remembers that something could not be opened because no file can be, and returns the error of Incomplete then. All else that
-// cannot be read is left out without an error.
+// note remembers that something could not be opened because no file can be, and returns the error
+// of Incomplete then. All else that cannot be read is left out without an error.
 func (t *Tree) note(err error) error {
 	if sandbox.Exhausted(err) {
 		t.exhausted.CompareAndSwap(nil, &err)
@@ -135,7 +139,8 @@ func (t *Tree) note(err error) error {
 	return nil
 }
 
-// Incomplete is an error if walks and scans left out files because too many are open: what they found is not all there is.
+// Incomplete is an error if walks and scans left out files because too many are open: what they
+// found is not all there is.
 func (t *Tree) Incomplete() error {
 	if err := t.exhausted.Load(); err != nil {
 		return fmt.Errorf("some could not be opened, so what was found is not all there is: %w", *err)
@@ -143,11 +148,12 @@ func (t *Tree) Incomplete() error {
 	return nil
 }
 
-// MaxPath is how long a path may be for the system (PATH_MAX). No program opens what lies deeper by its path, and a walk would hold paths
-// of a length that is quadratic in the depth.
+// MaxPath is how long a path may be for the system (PATH_MAX). No program opens what lies deeper by
+// its path, and a walk would hold paths of a length that is quadratic in the depth.
 const MaxPath = 4096
 
-// tooDeep reports whether what is in a folder, by its path relative to the root, has paths that are too long. It counts the folder.
+// tooDeep reports whether what is in a folder, by its path relative to the root, has paths that are
+// too long. It counts the folder.
 func (t *Tree) tooDeep(rel string) bool {
 	if !t.unreachable(rel) {
 		return false
@@ -161,7 +167,8 @@ func (t *Tree) unreachable(rel string) bool {
 	return len(t.root.Path())+len("/")+len(rel)+len("/x") >= MaxPath
 }
 
-// Deep says how many folders the walks so far have not entered since paths in them are longer than the system's.
+// Deep says how many folders the walks so far have not entered since paths in them are longer than
+// the system's.
 func (t *Tree) Deep() int { return int(t.deep.Load()) }
 
 // walk visits what is in d, which it closes. names are those of its path, and may be appended to.
@@ -240,7 +247,8 @@ func among(entries []fs.DirEntry) func(name string) bool {
 	}
 }
 
-// Ignored tells whether a walk leaves out the file of that path relative to the directory, which need not exist.
+// Ignored tells whether a walk leaves out the file of that path relative to the directory, which
+// need not exist.
 func (t *Tree) Ignored(name string) bool {
 	rules, at := t.ignore, t.dir
 	names := components(name)

@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// maxEvents is the limit of paths kept between two scans; with more, checking all folders costs less.
+	// maxEvents is the limit of paths kept between two scans; with more, checking all folders costs
+	// less.
 	maxEvents = 20_000
 	// cookieTimeout limits how long events may be late.
 	cookieTimeout = 250 * time.Millisecond
 )
 
-// watch is an inotify watch of folders, synchronised by a cookie. The kernel queues the event of a change
-// before the system call returns. So a reader that has reached its own event, the cookie, has seen all
-// changes completed before it. The cookie is a change of mode of an unnamed file.
+// watch is an inotify watch of folders, synchronised by a cookie. The kernel queues the event of a
+// change before the system call returns. So a reader that has reached its own event, the cookie,
+// has seen all changes completed before it. The cookie is a change of mode of an unnamed file.
 type watch struct {
 	w          *fsnotify.Watcher
 	cookie     int
@@ -33,8 +34,8 @@ type watch struct {
 
 	mu    sync.Mutex
 	count int // of watched folders
-	// pathOf maps watched folders to the paths that they were found at, identOf is the inverse. The kernel has
-	// one watch for a folder, and reports the path by which it was first added.
+	// pathOf maps watched folders to the paths that they were found at, identOf is the inverse. The
+	// kernel has one watch for a folder, and reports the path by which it was first added.
 	pathOf   map[sandbox.Ident]string
 	identOf  map[string]sandbox.Ident
 	changed  map[string]bool
@@ -129,8 +130,8 @@ func (w *watch) add(dir string) error {
 	return err
 }
 
-// holds reports whether the watch added for a path is on the folder found there, and reports that path. It does
-// not after the folder was moved, is mounted twice, or was mounted over.
+// holds reports whether the watch added for a path is on the folder found there, and reports that
+// path. It does not after the folder was moved, is mounted twice, or was mounted over.
 func (w *watch) holds(dir string, found sandbox.Ident) bool {
 	found = found.Bare()
 	w.mu.Lock()
@@ -155,9 +156,9 @@ func (w *watch) remove(dir string) {
 	_ = w.w.Remove(dir) // a deleted folder has none
 }
 
-// since returns the paths with events since its last call: entries of watched folders, or the folders. It covers
-// all changes completed before the call. After ok is false the watch is of no more use. It is called by one
-// goroutine at a time.
+// since returns the paths with events since its last call: entries of watched folders, or the
+// folders. It covers all changes completed before the call. After ok is false the watch is of no
+// more use. It is called by one goroutine at a time.
 func (w *watch) since() (paths map[string]bool, ok bool) {
 	if err := unix.Fchmod(w.cookie, 0o600); err != nil {
 		return nil, false

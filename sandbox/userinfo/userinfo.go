@@ -16,7 +16,8 @@ const (
 	token = 16
 )
 
-// Passwords are the places of passwords in a text, each from the first byte up to the one after the last.
+// Passwords are the places of passwords in a text, each from the first byte up to the one after the
+// last.
 func Passwords(text []byte) (found [][2]int) {
 	for from := 0; ; {
 		i := bytes.Index(text[from:], []byte("://"))

@@ -1,5 +1,5 @@
-// Package bash is the tool bash, a command line that the shell runs, and the tools job_output and job_kill for those that go on in
-// the background.
+// Package bash is the tool bash, a command line that the shell runs, and the tools job_output and
+// job_kill for those that go on in the background.
 package bash
 
 import (
@@ -26,7 +26,8 @@ import (
 var description string
 
 const (
-	// maxOutput is how many bytes are kept of each stream, for a model to read on where the answer was cut.
+	// maxOutput is how many bytes are kept of each stream, for a model to read on where the answer
+	// was cut.
 	maxOutput = 512 << 10
 	// maxValue is how many bytes of each a program is given.
 	maxValue = 256 << 10
@@ -245,7 +246,8 @@ func (in input) timeout(env *tools.Env) (time.Duration, error) {
 	return env.Limits.BashTimeout, nil
 }
 
-// effective are the arguments with the time limit in force, which depends on the settings and on the command.
+// effective are the arguments with the time limit in force, which depends on the settings and on
+// the command.
 func (in input) effective(timeout time.Duration) (json.RawMessage, error) {
 	if in.TimeoutMS == nil && in.Timeout == nil && !in.Background {
 		ms := int(timeout.Milliseconds())
@@ -262,7 +264,8 @@ func (in input) effective(timeout time.Duration) (json.RawMessage, error) {
 	return json.Marshal(members) // with sorted keys, as the checked arguments have them
 }
 
-// mayContinue says that the command becomes a job when its answer is due: nobody has named a time for it.
+// mayContinue says that the command becomes a job when its answer is due: nobody has named a time
+// for it.
 func (in input) mayContinue(env *tools.Env) bool {
 	named := in.Timeout != nil || in.TimeoutMS != nil || env.Limits.BashReadOnlyTimeout > 0 && env.Needs[0].Shell.ReadOnly
 	return env.Continues && env.Jobs != nil && !named
@@ -325,7 +328,8 @@ func warned(r tools.Result, said []string) tools.Result {
 	return r
 }
 
-// refused is what a Runner does not start. A command that the sandbox cannot confine may go on without one: that is judged anew.
+// refused is what a Runner does not start. A command that the sandbox cannot confine may go on
+// without one: that is judged anew.
 func refused(err error) (tools.Result, error) {
 	if errors.Is(err, sandbox.ErrNotConfined) {
 		return tools.Result{}, err
@@ -337,8 +341,8 @@ func notStarted(err error) tools.Result {
 	return tools.Fail(tools.ExecutionError, "not_started", "The command was not run: %v.", err)
 }
 
-// answer words how a command ended: its outputs under their names, what became of its background processes, then the
-// exit code.
+// answer words how a command ended: its outputs under their names, what became of its background
+// processes, then the exit code.
 func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result {
 	r, data := printed(o)
 	r.Value = &value{
@@ -381,7 +385,8 @@ func answer(title string, o sandbox.Outcome, timeout time.Duration) tools.Result
 	return r
 }
 
-// printed words the outputs of a command under their names, in data, to which the caller adds the rest: a flood is copied once.
+// printed words the outputs of a command under their names, in data, to which the caller adds the
+// rest: a flood is copied once.
 func printed(o sandbox.Outcome) (r tools.Result, data *strings.Builder) {
 	r.Truncated = o.StdoutGap.Bytes+o.StderrGap.Bytes > 0
 	data = &strings.Builder{}

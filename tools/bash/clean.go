@@ -12,9 +12,9 @@ import (
 	"tandem/tools"
 )
 
-// clean makes the output of a program fit to be shown as text: what would move a terminal's cursor, colour it or set
-// its clipboard is taken out, ends of lines become \n, what is no UTF-8 is replaced, and so are passwords in URLs: git and others
-// print those of remotes.
+// clean makes the output of a program fit to be shown as text: what would move a terminal's cursor,
+// colour it or set its clipboard is taken out, ends of lines become \n, what is no UTF-8 is
+// replaced, and so are passwords in URLs: git and others print those of remotes.
 func clean(s string) string {
 	return userinfo.Without(plain(s))
 }
@@ -84,12 +84,14 @@ func escape(s string) int {
 }
 
 const (
-	// newsEvery is how often a person is told what a command prints, newsBytes how much of it each time.
+	// newsEvery is how often a person is told what a command prints, newsBytes how much of it each
+	// time.
 	newsEvery = 50 * time.Millisecond
 	newsBytes = 8 << 10
 )
 
-// reporter passes the output on to whoever looks on, whole lines at a time and no more than can be read.
+// reporter passes the output on to whoever looks on, whole lines at a time and no more than can be
+// read.
 type reporter struct {
 	env *tools.Env
 
@@ -114,7 +116,8 @@ func (r *reporter) output(_ sandbox.Stream, chunk []byte) {
 	}
 }
 
-// lines tells the whole lines that wait, and again after a while as long as there are any. r.mu is held.
+// lines tells the whole lines that wait, and again after a while as long as there are any. r.mu is
+// held.
 func (r *reporter) lines() {
 	r.timer = nil
 	end := bytes.LastIndexByte(r.pending, '\n') + 1

@@ -108,7 +108,8 @@ func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(con
 	}}, nil
 }
 
-// notes are sentences about what the sandbox refuses to a job, and about ports of it that nothing reaches.
+// notes are sentences about what the sandbox refuses to a job, and about ports of it that nothing
+// reaches.
 func notes(env *tools.Env, l jobs.Look) (said []string) {
 	r := ran{l.Profile, env.Runner.Level().Name, l.Dir, l.Text, l.Connections.Refused}
 	if !l.Running {

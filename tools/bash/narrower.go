@@ -19,7 +19,8 @@ const (
 	finds      = "glob and list_files find files, without what git ignores"
 )
 
-// hint names the tool for a line that does nothing but what that tool does, below the session's folder; "" for any other line.
+// hint names the tool for a line that does nothing but what that tool does, below the session's
+// folder; "" for any other line.
 func hint(c shell.Command) string {
 	if !c.Literal || !c.ReadOnly || len(c.Named) > 0 || len(c.Calls) == 0 {
 		return ""

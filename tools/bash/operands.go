@@ -16,15 +16,15 @@ import (
 	"tandem/tools/shell"
 )
 
-// maxEntries is how many entries are looked up of the folders that a command reads with all that is below them, before it runs
-// unasked.
+// maxEntries is how many entries are looked up of the folders that a command reads with all that is
+// below them, before it runs unasked.
 const maxEntries = 20_000
 
 // maxMatches is how many files a pattern of the shell may fit in a command that runs unasked.
 const maxMatches = 1000
 
-// operands are the needs of a command that only reads, for what it reads; why says in half a sentence that this cannot be told, or
-// that some of it may not be read.
+// operands are the needs of a command that only reads, for what it reads; why says in half a
+// sentence that this cannot be told, or that some of it may not be read.
 func operands(env *tools.Env, dir sandbox.Place, reads []shell.Read) (needs []tools.Need, why string) {
 	entries := maxEntries
 	for _, r := range reads {
@@ -49,7 +49,8 @@ func operands(env *tools.Env, dir sandbox.Place, reads []shell.Read) (needs []to
 	return needs, ""
 }
 
-// operand are the needs for one path that a command reads. entries is how many more are looked up below it.
+// operand are the needs for one path that a command reads. entries is how many more are looked up
+// below it.
 func operand(env *tools.Env, path string, r shell.Read, entries *int) (needs []tools.Need, why string) {
 	place, err := env.Paths.Readable(path)
 	if err != nil {
@@ -80,8 +81,8 @@ func operand(env *tools.Env, path string, r shell.Read, entries *int) (needs []t
 	return needs, ""
 }
 
-// matches are the files that a pattern of the shell fits. Where the shell splits their names at blanks, or a program could take one for an
-// option, nobody can tell what is read.
+// matches are the files that a pattern of the shell fits. Where the shell splits their names at
+// blanks, or a program could take one for an option, nobody can tell what is read.
 func matches(env *tools.Env, pattern, written string, split bool) (paths []string, why string) {
 	top := pattern[:strings.IndexAny(pattern+"*", "*?")]
 	if _, err := env.Paths.Readable(filepath.Dir(top + "x")); err != nil {
@@ -118,12 +119,14 @@ func hiddenMatch(pattern, path string) bool {
 	return false
 }
 
-// odd reports whether a name has a line end, or something that makes several names or another one of it where names are split.
+// odd reports whether a name has a line end, or something that makes several names or another one
+// of it where names are split.
 func odd(name string, split bool) bool {
 	return strings.ContainsAny(name, "\n\x00") || split && strings.ContainsAny(name, " \t\r*?[]\\'\"") || split && strings.Contains("/"+name, "/-")
 }
 
-// oddNames says why nobody can tell what a command reads that opens what is below a folder by its names: some are odd, or lead elsewhere.
+// oddNames says why nobody can tell what a command reads that opens what is below a folder by its
+// names: some are odd, or lead elsewhere.
 func oddNames(env *tools.Env, folder sandbox.Place, split bool, entries *int) (why string) {
 	t, err := tree.Open(folder)
 	if err != nil {
@@ -156,7 +159,8 @@ func oddNames(env *tools.Env, folder sandbox.Place, split bool, entries *int) (w
 	return why
 }
 
-// keysNamed is a file or folder that holds keys or passwords and that a command names, whatever it does with it; "" where there is none.
+// keysNamed is a file or folder that holds keys or passwords and that a command names, whatever it
+// does with it; "" where there is none.
 func keysNamed(env *tools.Env, named []string) string {
 	if i := slices.IndexFunc(named, func(word string) bool { return env.Paths.HoldsKeys(env.Paths.Expand(word)) }); i >= 0 {
 		return named[i]
@@ -167,8 +171,8 @@ func keysNamed(env *tools.Env, named []string) string {
 // maxTracked is how many files of keys that git tracks are named in a question.
 const maxTracked = 8
 
-// keysTracked are the needs of a command that shows what git tracks in the repository of a place, of that only what is at the place or
-// below it, or why that cannot be told.
+// keysTracked are the needs of a command that shows what git tracks in the repository of a place,
+// of that only what is at the place or below it, or why that cannot be told.
 func keysTracked(paths *sandbox.Paths, place sandbox.Place, below bool) (needs []tools.Need, why string) {
 	repository, err := git.Find(place.Path())
 	if repository == nil && err == nil {
@@ -201,8 +205,9 @@ func keysTracked(paths *sandbox.Paths, place sandbox.Place, below bool) (needs [
 // maxWrites is how many files that a command writes are looked up.
 const maxWrites = 256
 
-// targets are the needs of a command for files that it writes and that are executed later or hold keys: it asks as an edit of them
-// does. What no edit may do is refused, but where the sandbox keeps commands from it.
+// targets are the needs of a command for files that it writes and that are executed later or hold
+// keys: it asks as an edit of them does. What no edit may do is refused, but where the sandbox
+// keeps commands from it.
 func targets(env *tools.Env, writes []shell.Write) (needs []tools.Need, err error) {
 	for _, w := range writes[:min(len(writes), maxWrites)] {
 		if folder, err := env.Paths.Readable(filepath.Dir(env.Paths.Expand(w.Path))); w.In {
@@ -225,16 +230,17 @@ func targets(env *tools.Env, writes []shell.Write) (needs []tools.Need, err erro
 	return needs, nil
 }
 
-// executed says that a path is of what git executes in a repository or reads settings from, or of Tandem's own: git itself changes the
-// rest of a repository, and who removes all of it puts nothing there.
+// executed says that a path is of what git executes in a repository or reads settings from, or of
+// Tandem's own: git itself changes the rest of a repository, and who removes all of it puts nothing
+// there.
 func executed(path string) bool {
 	names := strings.Split(filepath.ToSlash(filepath.Clean(path)), "/")
 	i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, ".git") })
 	return i < 0 || i+1 < len(names) && slices.Contains(gitdir.Executed(), strings.ToLower(names[i+1]))
 }
 
-// keysBelow finds a file below a folder that holds keys, the zero Place where there is none. all is false where there are too many
-// entries to tell.
+// keysBelow finds a file below a folder that holds keys, the zero Place where there is none. all is
+// false where there are too many entries to tell.
 func keysBelow(folder sandbox.Place, visible bool, entries *int) (keys sandbox.Place, all bool) {
 	t, err := tree.Open(folder)
 	if err != nil {

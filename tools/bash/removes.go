@@ -11,9 +11,10 @@ import (
 	"tandem/tools"
 )
 
-// madeAgain says that nothing is lost for good where some paths are removed with all below: each is a plain file, or a
-// folder of the workspace that its repository ignores, with nothing in it that git tracks, no file of keys and no other repository. That is what builds
-// and package managers make.
+// madeAgain says that nothing is lost for good where some paths are removed with all below: each is
+// a plain file, or a folder of the workspace that its repository ignores, with nothing in it that
+// git tracks, no file of keys and no other repository. That is what builds and package managers
+// make.
 func madeAgain(env *tools.Env, paths []string) bool {
 	for _, path := range paths {
 		place, err := env.Paths.Writable(env.Paths.Expand(path))
@@ -30,7 +31,8 @@ func madeAgain(env *tools.Env, paths []string) bool {
 // maxRemoved is how many entries are looked at of a folder that is removed.
 const maxRemoved = 200_000
 
-// ignored says that a folder is ignored, and that nothing in it is tracked, holds keys or is a repository of its own.
+// ignored says that a folder is ignored, and that nothing in it is tracked, holds keys or is a
+// repository of its own.
 func ignored(folder sandbox.Place) bool {
 	repository, err := git.Find(folder.Path())
 	if err != nil || repository == nil || folder.Path() == repository.Top() || strings.HasPrefix(repository.Top(), folder.Path()+"/") {

@@ -15,7 +15,8 @@ import (
 const maxErrors = 4 << 10
 
 var (
-	// denials are the system's words for EROFS, and EBUSY, which a mount point gives that is to be replaced, and for EACCES and EPERM.
+	// denials are the system's words for EROFS, and EBUSY, which a mount point gives that is to be
+	// replaced, and for EACCES and EPERM.
 	denials = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(Read-only file system|Device or resource busy)|Permission denied|Operation not permitted`)
 	})
@@ -131,7 +132,8 @@ func hidden(env *tools.Env, r ran) (names []string) {
 	return names
 }
 
-// denial is a path beside the words of the system for a refusal; readOnly says that they are those for EROFS and EBUSY.
+// denial is a path beside the words of the system for a refusal; readOnly says that they are those
+// for EROFS and EBUSY.
 type denial struct {
 	path     string
 	readOnly bool

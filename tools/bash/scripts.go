@@ -19,8 +19,9 @@ const (
 	maxScript  = 4 << 20
 )
 
-// scripts is Need.Scripts of a line in a folder: the names of the files that say what its one command does, and a hash of their
-// content; a hash alone where it would do what files say, and there are none.
+// scripts is Need.Scripts of a line in a folder: the names of the files that say what its one
+// command does, and a hash of their content; a hash alone where it would do what files say, and
+// there are none.
 func scripts(env *tools.Env, dir sandbox.Place, parsed shell.Command) string {
 	if parsed.ReadOnly || !parsed.Literal || len(parsed.Calls) != 1 {
 		return ""

@@ -93,7 +93,8 @@ func actionsTitle(in actionsInput) string {
 	return fmt.Sprintf("%s in %s%s", in.Apply, in.Path, in.says())
 }
 
-// offered asks for the actions of the lines of a call, from the first sign that is no blank to the last one.
+// offered asks for the actions of the lines of a call, from the first sign that is no blank to the
+// last one.
 func offered(ctx context.Context, env *tools.Env, servers tools.Languages, in actionsInput) ([]tools.Action, error) {
 	now, err := file(ctx, env)
 	if err != nil {

@@ -18,7 +18,8 @@ type ChangedFile struct {
 	Places int    `json:"places"`
 }
 
-// writable are the file that is named and, as an upper bound, the folders that may be written: only the servers know which files they change.
+// writable are the file that is named and, as an upper bound, the folders that may be written: only
+// the servers know which files they change.
 func writable(env *tools.Env, path string) ([]tools.Need, error) {
 	needs, err := tools.ToWrite(env, tools.Edits, path)
 	if err != nil {
@@ -32,11 +33,13 @@ func writable(env *tools.Env, path string) ([]tools.Need, error) {
 	return needs, nil
 }
 
-// attempts is how often the servers are asked while somebody types into the files that they would change.
+// attempts is how often the servers are asked while somebody types into the files that they would
+// change.
 const attempts = 5
 
-// follow makes p change what servers want. ask is called again until none of the files has changed meanwhile, so that the positions of its
-// answer are those of the texts that are read here. Nothing to change is an empty list.
+// follow makes p change what servers want. ask is called again until none of the files has changed
+// meanwhile, so that the positions of its answer are those of the texts that are read here. Nothing
+// to change is an empty list.
 func follow(
 	ctx context.Context, env *tools.Env, p *tools.Plan, ask func() ([]tools.FileEdits, error),
 ) (files []ChangedFile, places int, err error) {
@@ -64,7 +67,8 @@ func follow(
 			if err != nil {
 				return nil, 0, err
 			}
-			// The text that the server had is the present one if it was so before it was asked and is so after.
+			// The text that the server had is the present one if it was so before it was asked and
+			// is so after.
 			if rev, ok := before[c.Path]; !ok || rev != now.Rev {
 				before[c.Path], same = now.Rev, false
 			}
@@ -88,7 +92,8 @@ func follow(
 		filetime.EditConflict, "editor_busy", "The files are being changed all the time. Nothing was changed. Try again in a moment.")
 }
 
-// edits are the changes of one file as a set over its text: the least that makes them, in the file's own line ends.
+// edits are the changes of one file as a set over its text: the least that makes them, in the
+// file's own line ends.
 func edits(now filetime.Snapshot, c tools.FileEdits) (text.Set, error) {
 	t := now.Text
 	if !now.Exists {

@@ -1,5 +1,5 @@
-// Package code is the tools that ask language servers about code: definition, references, document_symbols, workspace_symbols,
-// diagnostics, rename_symbol, format and code_actions.
+// Package code is the tools that ask language servers about code: definition, references,
+// document_symbols, workspace_symbols, diagnostics, rename_symbol, format and code_actions.
 package code
 
 import (
@@ -29,7 +29,8 @@ func spec(name string, kind tools.Kind, description string) tools.Spec {
 	}
 }
 
-// needs are the file or folder that a call is about and the session's folders, since an answer quotes other files of theirs.
+// needs are the file or folder that a call is about and the session's folders, since an answer
+// quotes other files of theirs.
 func needs(env *tools.Env, path string) ([]tools.Need, error) {
 	out, err := tools.ToRead(env, path)
 	if err != nil {
@@ -78,8 +79,8 @@ func file(ctx context.Context, env *tools.Env) (filetime.Snapshot, error) {
 	return now, nil
 }
 
-// locate finds a name in a text: on the line that is said, from 1, else where it stands nearest to it. Of a qualified name it is the
-// last part.
+// locate finds a name in a text: on the line that is said, from 1, else where it stands nearest to
+// it. Of a qualified name it is the last part.
 func locate(t text.Text, line int, name string) (offset int, ok bool) {
 	whole, best := t.String(), -1
 	for at := 0; ; {
@@ -188,7 +189,8 @@ func (r *reader) file(ctx context.Context, s tools.Span) *filetime.Snapshot {
 	return r.read(ctx, s.Path)
 }
 
-// place reads what stands at a span: its line, without what is before and behind it. The text is "" where it may not be read.
+// place reads what stands at a span: its line, without what is before and behind it. The text is ""
+// where it may not be read.
 func (r *reader) place(ctx context.Context, s tools.Span) Place {
 	if s.URI != "" {
 		return Place{URI: s.URI, Line: s.Start.Line + 1, Character: s.Start.Character + 1}

@@ -32,8 +32,9 @@ type Finding struct {
 	Message   string `json:"message"`
 }
 
-// Findings is what a program gets of diagnostics. Fresh says that they are about the present text of the file; otherwise they may be about
-// an older one. Older counts those that were there before the session changed the file.
+// Findings is what a program gets of diagnostics. Fresh says that they are about the present text
+// of the file; otherwise they may be about an older one. Older counts those that were there before
+// the session changed the file.
 type Findings struct {
 	Findings  []Finding `json:"diagnostics"`
 	Fresh     bool      `json:"fresh"`

@@ -24,8 +24,8 @@ type findInput struct {
 	Query string `json:"query" desc:"The name, or a part of it." minlen:"1" maxlen:"500" alias:"symbol,name"`
 }
 
-// Symbol is a symbol for a program. Line is from 1, or 0 where the server names the file alone; Depth is 0 for what stands in no other
-// symbol of its file.
+// Symbol is a symbol for a program. Line is from 1, or 0 where the server names the file alone;
+// Depth is 0 for what stands in no other symbol of its file.
 type Symbol struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind"`

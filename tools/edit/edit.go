@@ -1,4 +1,5 @@
-// Package edit is the tool edit_file: it replaces a text that the model quotes, wherever that text stands by now.
+// Package edit is the tool edit_file: it replaces a text that the model quotes, wherever that text
+// stands by now.
 package edit
 
 import (

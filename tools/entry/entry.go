@@ -1,4 +1,5 @@
-// Package entry is what tools share that work with what stands at a path as a whole: a file, a link itself, a folder with all that is in it.
+// Package entry is what tools share that work with what stands at a path as a whole: a file, a link
+// itself, a folder with all that is in it.
 package entry
 
 import (
@@ -17,9 +18,11 @@ import (
 )
 
 const (
-	// Most is how many entries a folder may have below it, in all, for a call that is about all of them: each is judged, and in review.
+	// Most is how many entries a folder may have below it, in all, for a call that is about all of
+	// them: each is judged, and in review.
 	Most = 1000
-	// maxSum is the size of the largest file that is compared with what the session was shown of it.
+	// maxSum is the size of the largest file that is compared with what the session was shown of
+	// it.
 	maxSum = 64 << 20
 )
 
@@ -30,8 +33,8 @@ type Found struct {
 	Info  fs.FileInfo
 }
 
-// Kind is what it is, for an edit: a regular file is filetime.Bytes, for only its text tells that it is a filetime.File. ok is false for what is
-// neither a file nor a folder nor a link.
+// Kind is what it is, for an edit: a regular file is filetime.Bytes, for only its text tells that
+// it is a filetime.File. ok is false for what is neither a file nor a folder nor a link.
 func (f Found) Kind() (k filetime.Entry, ok bool) {
 	switch mode := f.Info.Mode(); {
 	case mode.IsDir():
@@ -75,8 +78,8 @@ func cause(err error) error {
 // ErrMany says that there is more below a folder than Most.
 var ErrMany = fmt.Errorf("there are more than %d entries in it", Most)
 
-// Below lists all that is in a folder and below, what is ignored and hidden included, each folder before what is in it and sorted by names. Links
-// are not followed.
+// Below lists all that is in a folder and below, what is ignored and hidden included, each folder
+// before what is in it and sorted by names. Links are not followed.
 func Below(folder sandbox.Place) ([]Found, error) {
 	var out []Found
 	var walk func(at sandbox.Place, rel string) error
@@ -121,8 +124,9 @@ func read(at sandbox.Place) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// NeedsOf are the needs of a call that does something to an entry and all that is below it: each path is judged by itself. at names an
-// entry where the call puts it, for what it does there; nil is nowhere.
+// NeedsOf are the needs of a call that does something to an entry and all that is below it: each
+// path is judged by itself. at names an entry where the call puts it, for what it does there; nil
+// is nowhere.
 func NeedsOf(first tools.Need, at func(rel string) tools.Need) ([]tools.Need, error) {
 	needs := []tools.Need{first}
 	if at != nil {
@@ -151,7 +155,8 @@ func Judged(needs []tools.Need, path string) bool {
 	return slices.ContainsFunc(needs, func(n tools.Need) bool { return n.Act.Writes() && n.Place.Path() == path })
 }
 
-// Guarded names an entry that goes with a folder only if a call names it itself, and why; "" is none.
+// Guarded names an entry that goes with a folder only if a call names it itself, and why; "" is
+// none.
 func Guarded(found []Found) (rel, why string) {
 	for _, f := range found {
 		switch class := f.Place.Class(); {
@@ -166,8 +171,8 @@ func Guarded(found []Found) (rel, why string) {
 	return "", ""
 }
 
-// List lists what is in a folder of a call whose needs were judged, and refuses what cannot be done to all of it; verb is what is to be done, in the
-// past tense.
+// List lists what is in a folder of a call whose needs were judged, and refuses what cannot be done
+// to all of it; verb is what is to be done, in the past tense.
 func List(env *tools.Env, folder Found, verb string) ([]Found, error) {
 	name := env.Name(folder.Place.Path())
 	found, err := Below(folder.Place)
@@ -202,7 +207,8 @@ func NoText(err error) bool {
 	return errors.As(err, &refused) && (refused.Code == filetime.BinaryFile || refused.Code == filetime.FileTooLarge)
 }
 
-// SeenBytes refuses a file that is no text and not what the session was shown of it. What it was never shown is not refused.
+// SeenBytes refuses a file that is no text and not what the session was shown of it. What it was
+// never shown is not refused.
 func SeenBytes(env *tools.Env, f Found) error {
 	sum, ok := Sum(f.Place)
 	if !ok {
@@ -215,7 +221,8 @@ func SeenBytes(env *tools.Env, f Found) error {
 	return nil
 }
 
-// Sum is the SHA-256 of a file's bytes; ok is false where it cannot be read or is too large to be compared.
+// Sum is the SHA-256 of a file's bytes; ok is false where it cannot be read or is too large to be
+// compared.
 func Sum(place sandbox.Place) (sum [sha256.Size]byte, ok bool) {
 	f, info, err := place.Open()
 	if err != nil {
@@ -232,7 +239,8 @@ func Unread(env *tools.Env, now filetime.Snapshot, done string) error {
 	return tools.UnreadWhole(env, now, done, "leave it to the user")
 }
 
-// Whole is the newest text of a file that the model has seen all of; a file that it has not is refused, see Unread.
+// Whole is the newest text of a file that the model has seen all of; a file that it has not is
+// refused, see Unread.
 func Whole(env *tools.Env, place sandbox.Place, now filetime.Snapshot, done string) (filetime.View, error) {
 	views, err := tools.Seen(env, now, true)
 	switch {
@@ -244,7 +252,8 @@ func Whole(env *tools.Env, place sandbox.Place, now filetime.Snapshot, done stri
 	return views[0], nil
 }
 
-// Removal is the removal of a text file as the model saw it; the error is a conflict where others have changed it since.
+// Removal is the removal of a text file as the model saw it; the error is a conflict where others
+// have changed it since.
 func Removal(path string, v filetime.View) (filetime.FileEdit, error) {
 	e := filetime.FileEdit{Path: path, Delete: true, Base: v.Text, Since: v.Since, By: v.By, Rev: v.Rev}
 	theirs := text.Canonical(v.Text, v.Since)

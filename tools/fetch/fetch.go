@@ -75,8 +75,8 @@ func New(client web.Client) tools.Tool {
 	})
 }
 
-// needs are those of a request. A host that is plainly not public is refused before anybody is asked; names are judged when they are
-// connected to.
+// needs are those of a request. A host that is plainly not public is refused before anybody is
+// asked; names are judged when they are connected to.
 func (f fetcher) needs(raw string) ([]tools.Need, error) {
 	u, err := web.Parse(raw)
 	if err != nil {
@@ -106,7 +106,8 @@ func (f fetcher) plan(_ context.Context, env *tools.Env, in input) (*tools.Plan,
 	}, nil
 }
 
-// run follows redirects: one to the same scheme, host and port is the same need, any other is judged anew.
+// run follows redirects: one to the same scheme, host and port is the same need, any other is
+// judged anew.
 func (f fetcher) run(ctx context.Context, env *tools.Env, in input, u *url.URL) (tools.Result, error) {
 	for range maxRedirects + 1 {
 		to, r, err := f.once(ctx, env, in, u)

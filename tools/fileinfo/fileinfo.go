@@ -26,8 +26,9 @@ type Args struct {
 	Path string `json:"path" desc:"The file or directory." minlen:"1" alias:"file_path,file,filename" nocoerce:"true"`
 }
 
-// Value is what a program gets. Size, Mtime, Mode, Encoding and BOM are those of the disk; Lines, EOL and FinalNewline are those of the
-// editor's buffer where it is open. What is not known is absent.
+// Value is what a program gets. Size, Mtime, Mode, Encoding and BOM are those of the disk; Lines,
+// EOL and FinalNewline are those of the editor's buffer where it is open. What is not known is
+// absent.
 type Value struct {
 	Path string `json:"path"`
 	// Kind is file or directory, Link what a symbolic link at the path itself leads to.
@@ -46,7 +47,8 @@ type Value struct {
 	EOL          string `json:"eol,omitempty"`
 	BOM          bool   `json:"bom,omitzero"`
 	FinalNewline bool   `json:"finalNewline,omitzero"`
-	// Open says that it is open in the editor, Dirty that it has unsaved changes there, Version is the editor's.
+	// Open says that it is open in the editor, Dirty that it has unsaved changes there, Version is
+	// the editor's.
 	Open    bool   `json:"open,omitzero"`
 	Dirty   bool   `json:"dirty,omitzero"`
 	Version *int32 `json:"version,omitempty"`

@@ -25,7 +25,8 @@ const (
 	maxText     = 1 << 20
 )
 
-// codes are those that a foreign tool may fail with. The others say what the host, a person or a rule has done.
+// codes are those that a foreign tool may fail with. The others say what the host, a person or a
+// rule has done.
 var codes = []filetime.Code{
 	tools.InvalidArgs, tools.NoChange, tools.TextNotFound, tools.TextMultipleMatches, tools.ExecutionError, tools.NetworkDenied,
 	filetime.ReadError, filetime.WriteError, filetime.IsDirectory, filetime.FileExists, filetime.FileTooLarge, filetime.BinaryFile,
@@ -39,7 +40,8 @@ var (
 	mimeTypes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}$`) })
 )
 
-// answer is a ToolResult as it comes from elsewhere. Members that are missing here have no meaning in an answer.
+// answer is a ToolResult as it comes from elsewhere. Members that are missing here have no meaning
+// in an answer.
 type answer struct {
 	Success   *bool           `json:"success"`
 	Data      *string         `json:"data"`
@@ -65,9 +67,10 @@ type content struct {
 	Data     []byte `json:"data"`
 }
 
-// Parse reads what a tool has answered: a ToolResult, which is an object with the member success; any other JSON value, which
-// becomes the result's Value, and its text what the model reads; a JSON string or no JSON at all, which is text. A ToolResult of
-// the wrong shape is a failed Result that says what is wrong.
+// Parse reads what a tool has answered: a ToolResult, which is an object with the member success;
+// any other JSON value, which becomes the result's Value, and its text what the model reads; a JSON
+// string or no JSON at all, which is text. A ToolResult of the wrong shape is a failed Result that
+// says what is wrong.
 func Parse(raw []byte) tools.Result {
 	raw = bytes.TrimSpace(raw)
 	var text string
@@ -142,8 +145,9 @@ func (a answer) result() (tools.Result, error) {
 
 func empty(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// clean is an answer with what may be taken over from elsewhere: text with nothing invisible in it, and of a bounded size. What
-// only the host can know, such as changes of files or who refused a call, is left out.
+// clean is an answer with what may be taken over from elsewhere: text with nothing invisible in it,
+// and of a bounded size. What only the host can know, such as changes of files or who refused a
+// call, is left out.
 func clean(r tools.Result) tools.Result {
 	out := tools.Result{
 		Success: r.Success, Data: text(r.Data), Summary: clip(show.Visible(r.Summary, false), maxLine), Truncated: r.Truncated, Issues: r.Issues,
@@ -178,8 +182,8 @@ func clean(r tools.Result) tools.Result {
 	return out
 }
 
-// value is structured data that is no larger than it may be, nil where it is, and the text for the model: data, or the value where
-// that has none.
+// value is structured data that is no larger than it may be, nil where it is, and the text for the
+// model: data, or the value where that has none.
 func value(v any, data string) (any, string) {
 	if v == nil {
 		return nil, data
@@ -200,7 +204,8 @@ func value(v any, data string) (any, string) {
 	return json.RawMessage(js), data
 }
 
-// text is a text of lines with nothing invisible in it. It is cut where the pipeline would never show more.
+// text is a text of lines with nothing invisible in it. It is cut where the pipeline would never
+// show more.
 func text(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) > maxText {
@@ -216,7 +221,8 @@ func text(s string) string {
 	return show.Visible(strings.ReplaceAll(s, "\r\n", "\n"), true)
 }
 
-// part is a part of an answer as it may be shown to a model. One of a kind or a type that does not exist is told as text.
+// part is a part of an answer as it may be shown to a model. One of a kind or a type that does not
+// exist is told as text.
 func part(p tools.Part) tools.Part {
 	p.MIMEType, _, _ = strings.Cut(strings.ToLower(p.MIMEType), ";")
 	if !mimeTypes().MatchString(p.MIMEType) {

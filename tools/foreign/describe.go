@@ -8,7 +8,8 @@ import (
 	"tandem/tools"
 )
 
-// Description is a tool as its owner writes it down, in a payload or a file; see ToolSpec in the protocol, whose fields these are.
+// Description is a tool as its owner writes it down, in a payload or a file; see ToolSpec in the
+// protocol, whose fields these are.
 type Description struct {
 	Name            string          `json:"name"`
 	Aliases         []string        `json:"aliases"`
@@ -28,7 +29,8 @@ type Description struct {
 	FeatureFlag     string          `json:"featureFlag"`
 }
 
-// Spec is the description as New takes it, which shares no memory with it. The error says what contradicts what.
+// Spec is the description as New takes it, which shares no memory with it. The error says what
+// contradicts what.
 func (d Description) Spec() (Spec, error) {
 	spec := Spec{
 		Spec: tools.Spec{

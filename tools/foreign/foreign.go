@@ -1,9 +1,11 @@
-// Package foreign makes a tool of data: its name, its description and the JSON Schema of its parameters come from elsewhere, such
-// as an editor, a plug-in or an MCP server, and so do its answers. New checks the data, Parse reads an answer.
+// Package foreign makes a tool of data: its name, its description and the JSON Schema of its
+// parameters come from elsewhere, such as an editor, a plug-in or an MCP server, and so do its
+// answers. New checks the data, Parse reads an answer.
 //
-// What a description does not declare is assumed to be the worst: kind other, destructive, dangerous, alone, a call that nobody has
-// judged. What comes back is untrusted: text is shown with nothing invisible in it, sizes are bounded, and a tool can neither
-// speak for the person nor change a file by its answer.
+// What a description does not declare is assumed to be the worst: kind other, destructive,
+// dangerous, alone, a call that nobody has judged. What comes back is untrusted: text is shown with
+// nothing invisible in it, sizes are bounded, and a tool can neither speak for the person nor
+// change a file by its answer.
 package foreign
 
 import (
@@ -23,19 +25,22 @@ import (
 	"tandem/tools/schema"
 )
 
-// Spec describes a tool that runs elsewhere. Parameters is the JSON Schema of its arguments; absent, true or anything else that is
-// no object is no constraints.
+// Spec describes a tool that runs elsewhere. Parameters is the JSON Schema of its arguments;
+// absent, true or anything else that is no object is no constraints.
 type Spec struct {
 	tools.Spec
 	Parameters json.RawMessage
-	// Lenient leaves out what is wrong with Parameters, since nobody is there who would mend it: see schema.Lenient.
+	// Lenient leaves out what is wrong with Parameters, since nobody is there who would mend it:
+	// see schema.Lenient.
 	Lenient bool
 }
 
-// Needs says what a call is about to touch, see tools.Tool. It is the host's word and never that of whoever sent the Spec.
+// Needs says what a call is about to touch, see tools.Tool. It is the host's word and never that of
+// whoever sent the Spec.
 type Needs func(env *tools.Env, args json.RawMessage) ([]tools.Need, error)
 
-// Run carries a call out; args are checked and hold the defaults. A Result of any shape is fine, and so is any error.
+// Run carries a call out; args are checked and hold the defaults. A Result of any shape is fine,
+// and so is any error.
 type Run func(ctx context.Context, env *tools.Env, args json.RawMessage) (tools.Result, error)
 
 // Bounds on a description.
@@ -52,7 +57,8 @@ var (
 	literals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 )
 
-// New makes a tool. nil needs are what the Spec declares, see Declared. The error says what is wrong with the Spec.
+// New makes a tool. nil needs are what the Spec declares, see Declared. The error says what is
+// wrong with the Spec.
 func New(s Spec, needs Needs, run Run) (tools.Tool, error) {
 	spec, err := complete(s.Spec)
 	if err != nil {
@@ -141,9 +147,9 @@ func classOf(k tools.Kind) tools.Class {
 	return tools.ClassExecute
 }
 
-// Declared is what a call needs by what its Spec declares, for a tool whose owner is trusted to declare it: the editor, or a plug-in
-// that the person has installed. That of a tool which declares nothing is unknown, nil:
-// a person is asked about each call.
+// Declared is what a call needs by what its Spec declares, for a tool whose owner is trusted to
+// declare it: the editor, or a plug-in that the person has installed. That of a tool which declares
+// nothing is unknown, nil: a person is asked about each call.
 func Declared(s tools.Spec) []tools.Need {
 	switch {
 	case s.Kind == tools.Think, s.Class == tools.ClassRead:
@@ -156,7 +162,8 @@ func Declared(s tools.Spec) []tools.Need {
 	return nil
 }
 
-// visible is a schema whose names and texts have nothing invisible in them. What is no JSON is left to schema.Raw.
+// visible is a schema whose names and texts have nothing invisible in them. What is no JSON is left
+// to schema.Raw.
 func visible(js json.RawMessage) json.RawMessage {
 	return literals().ReplaceAllFunc(js, func(literal []byte) []byte {
 		var s string
@@ -185,7 +192,8 @@ type tool struct {
 func (t *tool) Spec() tools.Spec       { return t.spec }
 func (t *tool) Schema() *schema.Schema { return t.schema }
 
-// Title has the arguments, since a person can know of a foreign call by nothing else what it is about.
+// Title has the arguments, since a person can know of a foreign call by nothing else what it is
+// about.
 func (t *tool) Title(args json.RawMessage) string {
 	name := t.name()
 	var fields map[string]json.RawMessage
@@ -225,7 +233,8 @@ func (t *tool) Plan(_ context.Context, env *tools.Env, args json.RawMessage) (*t
 	}, nil
 }
 
-// failed is an error of a run as the model may read it. Errors that the pipeline words itself go on as they are.
+// failed is an error of a run as the model may read it. Errors that the pipeline words itself go on
+// as they are.
 func (t *tool) failed(ctx context.Context, err error) error {
 	var refusal *tools.Refusal
 	if errors.As(err, &refusal) {

@@ -10,22 +10,26 @@ import (
 	"tandem/sandbox/tree"
 )
 
-// sniffed is how much of a file is looked at for a NUL before it is searched, and how much ripgrep reads at once.
+// sniffed is how much of a file is looked at for a NUL before it is searched, and how much ripgrep
+// reads at once.
 const sniffed = tree.Sniffed
 
-// mostHeld is how much is read of a file at most where a match, or a line, has more than one piece of it.
+// mostHeld is how much is read of a file at most where a match, or a line, has more than one piece
+// of it.
 const mostHeld = 64 << 20
 
-// fills are the pieces in which ripgrep reads a file. A NUL in one ends the search before it: of that piece, and of the line that goes on
-// in it, nothing is searched.
+// fills are the pieces in which ripgrep reads a file. A NUL in one ends the search before it: of
+// that piece, and of the line that goes on in it, nothing is searched.
 type fills struct {
-	// line is where the first line begins that is not complete, end up to where the file was read, size how much there is room for.
+	// line is where the first line begins that is not complete, end up to where the file was read,
+	// size how much there is room for.
 	line, end, size int
 }
 
 func newFills() fills { return fills{size: sniffed} }
 
-// until is how much of a text may be searched, of which no more than the beginning is there unless all is; nul says that there is a NUL.
+// until is how much of a text may be searched, of which no more than the beginning is there unless
+// all is; nul says that there is a NUL.
 func (f *fills) until(b []byte, all bool) (n int, nul bool) {
 	for {
 		end := f.line + f.size
@@ -59,7 +63,8 @@ func marked16(b []byte) bool {
 	return bytes.HasPrefix(b, []byte("\xff\xfe")) || bytes.HasPrefix(b, []byte("\xfe\xff"))
 }
 
-// decoder reads UTF-16 that begins with its byte order mark as UTF-8. What is no character is U+FFFD.
+// decoder reads UTF-16 that begins with its byte order mark as UTF-8. What is no character is
+// U+FFFD.
 type decoder struct {
 	from io.Reader
 	in   []byte // was read and is not decoded

@@ -18,8 +18,8 @@ import (
 // maxLine is how much of a line is shown.
 const maxLine = 500
 
-// hit is one result: a match with the lines around it, or a file, with its number of matching lines where they are
-// counted.
+// hit is one result: a match with the lines around it, or a file, with its number of matching lines
+// where they are counted.
 type hit struct {
 	path  string
 	n     int
@@ -35,7 +35,8 @@ func (h hit) match() line {
 	return line{}
 }
 
-// collector is the sink that makes the answer, while files are searched. It lets the buffers in where they belong.
+// collector is the sink that makes the answer, while files are searched. It lets the buffers in
+// where they belong.
 type collector struct {
 	q       *query
 	buffers []buffer
@@ -43,12 +44,14 @@ type collector struct {
 	room  int
 	body  body
 	value *value
-	// results counts the results, shown those that the answer has, matches the lines that match, fileN the files.
+	// results counts the results, shown those that the answer has, matches the lines that match,
+	// fileN the files.
 	results, shown, matches, fileN int
 	stopped                        bool
 	// leftOut counts the files with matches that a rule refuses.
 	leftOut int
-	// seen are the files of the first results, up to mostSeen, with the lines that are shown of them.
+	// seen are the files of the first results, up to mostSeen, with the lines that are shown of
+	// them.
 	seen []shownFile
 }
 
@@ -98,8 +101,8 @@ func (c *collector) play(path string, f found) bool {
 	return !c.stopped
 }
 
-// lines adds the matches of a file. To each belong the lines before it that are none of the last one's, those that go on with it, and some
-// after it.
+// lines adds the matches of a file. To each belong the lines before it that are none of the last
+// one's, those that go on with it, and some after it.
 func (c *collector) lines(path string, all []line) {
 	for from := 0; from < len(all) && c.results < c.q.enough(); {
 		to := from
@@ -234,7 +237,8 @@ func (v *value) MarshalJSON() ([]byte, error) {
 	return slices.Concat(pieces...), err
 }
 
-// result words what was found. A search that ran to its end has totals, one that ended at the limit has none.
+// result words what was found. A search that ran to its end has totals, one that ended at the limit
+// has none.
 func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	v, shown := c.value, c.shown
 	r := tools.Result{Success: true, Value: v}
@@ -273,7 +277,8 @@ func (c *collector) result(env *tools.Env, q *query) tools.Result {
 	return r
 }
 
-// cutShort makes r the result of a search that was ended before its end, with what was found until then.
+// cutShort makes r the result of a search that was ended before its end, with what was found until
+// then.
 func cutShort(ctx context.Context, r tools.Result, results int) tools.Result {
 	r.Success, r.Truncated = false, true
 	r.Error, r.Reason = filetime.Timeout, "timeout"
@@ -314,8 +319,9 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// body is the list of results as it is shown, each line of it behind a line end: numbered, or, where lines around the matches are wanted,
-// one block for each file with its name once and its lines in ascending order behind one gutter.
+// body is the list of results as it is shown, each line of it behind a line end: numbered, or,
+// where lines around the matches are wanted, one block for each file with its name once and its
+// lines in ascending order behind one gutter.
 type body struct {
 	rawjson.Text
 	q    *query

@@ -55,8 +55,8 @@ type search struct {
 	q *query
 	m *regex.Matcher
 	found
-	// bare says that lines are counted alone. Otherwise lines are those that were given, texts what they say and ends where each ends in it;
-	// all three are used again for the next file.
+	// bare says that lines are counted alone. Otherwise lines are those that were given, texts what
+	// they say and ends where each ends in it; all three are used again for the next file.
 	bare  bool
 	lines []line
 	texts []byte
@@ -65,7 +65,8 @@ type search struct {
 	// binary says that there was a NUL.
 	binary bool
 
-	// n is the number of the line that begins at counted, due how many lines after a match are still to be given from given on.
+	// n is the number of the line that begins at counted, due how many lines after a match are
+	// still to be given from given on.
 	n, counted, given, due int
 }
 
@@ -73,8 +74,8 @@ func newSearch(ctx context.Context, q *query) *search {
 	return &search{q: q, m: q.re.Matcher(func() bool { return ctx.Err() != nil })}
 }
 
-// file searches one file; ok is false where nothing was found. What is binary is searched as far as ripgrep does, which for a file that has a
-// NUL at its beginning is not at all.
+// file searches one file; ok is false where nothing was found. What is binary is searched as far as
+// ripgrep does, which for a file that has a NUL at its beginning is not at all.
 func (s *search) file(f tree.File) (_ found, ok bool) {
 	if marked16(f.Head) {
 		in := io.Reader(bytes.NewReader(f.Head))
@@ -231,7 +232,8 @@ func (s *search) put(text []byte, l line) {
 	s.lines, s.ends = append(s.lines, l), append(s.ends, len(s.texts))
 }
 
-// spans looks for matches that may run over several lines, and gives the lines around them with them.
+// spans looks for matches that may run over several lines, and gives the lines around them with
+// them.
 func (s *search) spans(b []byte) {
 	if !s.m.Has(b) {
 		return
@@ -310,7 +312,8 @@ func (s *search) single(b []byte, all []marked) (n int) {
 	return n
 }
 
-// binaryMatch is where lines with matches begin one of which has a NUL, -1 for none: there ripgrep ends.
+// binaryMatch is where lines with matches begin one of which has a NUL, -1 for none: there ripgrep
+// ends.
 func binaryMatch(all []marked) int {
 	begun := 0
 	for i, l := range all {
@@ -333,7 +336,8 @@ type marked struct {
 	whole []byte
 }
 
-// mark cuts a text into lines, numbered from 1, and says what the matches, in their order, make of each.
+// mark cuts a text into lines, numbered from 1, and says what the matches, in their order, make of
+// each.
 func mark(b []byte, matches []span) []marked {
 	var lines []marked
 	covered, at := 0, 0

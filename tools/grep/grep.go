@@ -1,4 +1,5 @@
-// Package grep is the tool grep: text in files, as ripgrep finds it. Unsaved text is searched in place of what is on disk.
+// Package grep is the tool grep: text in files, as ripgrep finds it. Unsaved text is searched in
+// place of what is on disk.
 package grep
 
 import (
@@ -53,7 +54,8 @@ type input struct {
 func New() tools.Tool { return define(engine{}) }
 
 func define(s searcher) tools.Tool {
-	// More searches than there are processors end no sooner when they run at once, and hold everybody else up.
+	// More searches than there are processors end no sooner when they run at once, and hold
+	// everybody else up.
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
 	return tools.Define(tools.Definition[input]{
 		Spec: tools.Spec{
@@ -89,7 +91,8 @@ func define(s searcher) tools.Tool {
 	})
 }
 
-// narrowed has the directory to look in, which the glob may begin with, and what of the glob is below it.
+// narrowed has the directory to look in, which the glob may begin with, and what of the glob is
+// below it.
 func (in input) narrowed(env *tools.Env) input {
 	in.Path, in.Glob = tools.Narrow(env, in.Path, in.Glob)
 	return in
@@ -131,7 +134,8 @@ type other struct {
 	note func(data string) string
 }
 
-// others are those of a search: its pattern in the other Unicode form, and as what cannot be told from it by its looks.
+// others are those of a search: its pattern in the other Unicode form, and as what cannot be told
+// from it by its looks.
 func others(ctx context.Context, in input, q *query) (out []other) {
 	as := func(pattern string, fixed bool) input {
 		again := in
@@ -183,7 +187,8 @@ func literal(in input) (plain string, ok bool) {
 	return b.String(), true
 }
 
-// maxLooked is how many files are searched again for what looks like a pattern: no index helps there.
+// maxLooked is how many files are searched again for what looks like a pattern: no index helps
+// there.
 const maxLooked = 5000
 
 // few says that the search is of no more files than that.
@@ -228,7 +233,8 @@ func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s s
 	return r, nil
 }
 
-// missed says what a search that found nothing may have missed: ignored files, signs of another dialect.
+// missed says what a search that found nothing may have missed: ignored files, signs of another
+// dialect.
 func (q *query) missed(ctx context.Context) (hint string) {
 	if q.asked != "" && q.file == "" {
 		ignored, _ := q.indexes.Walk(ctx, q.tree, 0, func(tree.Entry) error { return nil })
@@ -240,7 +246,8 @@ func (q *query) missed(ctx context.Context) (hint string) {
 	return hint
 }
 
-// gather lets s search the buffers first, then the disk, and brings both into the order of their paths.
+// gather lets s search the buffers first, then the disk, and brings both into the order of their
+// paths.
 func gather(ctx context.Context, s searcher, q *query, c *collector) error {
 	for i := range q.buffers {
 		b := &q.buffers[i]
@@ -309,8 +316,8 @@ func (q *query) missing(env *tools.Env, at string) error {
 		env.Name(at))
 }
 
-// overlay takes the documents with unsaved text that a search of the disk would have come by, or would if they were
-// there.
+// overlay takes the documents with unsaved text that a search of the disk would have come by, or
+// would if they were there.
 func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 	if env.Open == nil {
 		return nil
@@ -332,15 +339,17 @@ func (q *query) overlay(ctx context.Context, env *tools.Env) error {
 	return nil
 }
 
-// wants tells whether a file that a walk comes by is searched. Of what a glob names the type is not asked, as with ripgrep.
+// wants tells whether a file that a walk comes by is searched. Of what a glob names the type is not
+// asked, as with ripgrep.
 func (q *query) wants(rel string) bool { return q.kind == "" || q.glob.Names() || q.hasType(rel) }
 
-// mostSeen is how many bytes at the beginning of an answer have lines that count as seen: each of their files is read once more for that, and
-// kept. An answer of the usual length has fewer.
+// mostSeen is how many bytes at the beginning of an answer have lines that count as seen: each of
+// their files is read once more for that, and kept. An answer of the usual length has fewer.
 const mostSeen = 128 << 10
 
-// see records the lines that were shown whole and stand in the text as it is now. Files are read again for it, several at a time, and no
-// more before they are recorded than the workspace keeps. It is not cancelled, since the answer that it is of is there.
+// see records the lines that were shown whole and stand in the text as it is now. Files are read
+// again for it, several at a time, and no more before they are recorded than the workspace keeps.
+// It is not cancelled, since the answer that it is of is there.
 func see(ctx context.Context, env *tools.Env, q *query, c *collector) {
 	for files := range slices.Chunk(c.seen, 64) {
 		seen := make([]func(), len(files))
@@ -368,7 +377,8 @@ func see(ctx context.Context, env *tools.Env, q *query, c *collector) {
 	}
 }
 
-// standing are the numbers of those lines, in ascending order, that are whole and that a text has under their numbers.
+// standing are the numbers of those lines, in ascending order, that are whole and that a text has
+// under their numbers.
 func standing(t text.Text, lines []line) (out []int) {
 	numbers := make([]int, len(lines))
 	for i, l := range lines {

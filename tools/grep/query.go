@@ -17,8 +17,8 @@ import (
 	"tandem/tools/regex"
 )
 
-// searcher is a way to search. It hands what it finds to a sink, file by file in the order of compare, until the sink
-// has enough.
+// searcher is a way to search. It hands what it finds to a sink, file by file in the order of
+// compare, until the sink has enough.
 type searcher interface {
 	files(ctx context.Context, q *query, to sink) error
 	text(ctx context.Context, q *query, text string) found
@@ -41,7 +41,8 @@ func (f *found) full() bool { return f.hits >= f.most }
 type line struct {
 	n, at int
 	text  string
-	// match says that the line matches, more that it only goes on with the match of the line before.
+	// match says that the line matches, more that it only goes on with the match of the line
+	// before.
 	match, more bool
 	// cut says that the text is not the whole line.
 	cut bool
@@ -77,7 +78,8 @@ type query struct {
 	crammed atomic.Bool
 }
 
-// enough is after how many results a search ends: the one after the last that is shown says that there are more.
+// enough is after how many results a search ends: the one after the last that is shown says that
+// there are more.
 func (q *query) enough() int { return q.Offset + q.HeadLimit + 1 }
 
 func parse(in input) (*query, error) {
@@ -115,8 +117,8 @@ func parse(in input) (*query, error) {
 // maxPattern is how many bytes a pattern may have.
 const maxPattern = 4 << 10
 
-// compile finds out what kind of pattern it is. One that fails only for a brace or a bracket was not meant as a regular
-// expression.
+// compile finds out what kind of pattern it is. One that fails only for a brace or a bracket was
+// not meant as a regular expression.
 func (q *query) compile() error {
 	o := regex.Options{IgnoreCase: q.IgnoreCase, Word: q.Word, Fixed: q.Fixed, Multiline: q.Multiline, CRLF: true}
 	re, err := regex.Parse(q.Pattern, o)
@@ -144,14 +146,15 @@ func (q *query) compile() error {
 	return nil
 }
 
-// compare is the order of paths: name by name on the way down, so that what is in a directory stays together.
+// compare is the order of paths: name by name on the way down, so that what is in a directory stays
+// together.
 func compare(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) }
 
 //go:embed types.txt
 var typeList string
 
-// types are the types of files by their names, each with the globs of the names of its files. They are those that ripgrep
-// lists.
+// types are the types of files by their names, each with the globs of the names of its files. They
+// are those that ripgrep lists.
 var types = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for l := range strings.Lines(typeList) {

@@ -1,9 +1,10 @@
-// Package hooks runs the programs that a person has configured on events: before and after calls of tools, when a session begins,
-// and when a turn has ended.
+// Package hooks runs the programs that a person has configured on events: before and after calls of
+// tools, when a session begins, and when a turn has ended.
 //
-// A program gets one JSON object on its standard input, the event, and may print one on its standard output, the answer. Before a call
-// it has to: a program that fails, prints nothing, or prints what is no answer denies the call. It runs with the rights of the person,
-// in the session's folder and with the environment of commands.
+// A program gets one JSON object on its standard input, the event, and may print one on its
+// standard output, the answer. Before a call it has to: a program that fails, prints nothing, or
+// prints what is no answer denies the call. It runs with the rights of the person, in the session's
+// folder and with the environment of commands.
 package hooks
 
 import (
@@ -28,9 +29,11 @@ import (
 
 // Hook is a program.
 type Hook struct {
-	// Matcher is a glob of names and aliases of tools, whatever the case of their letters; "" is all.
+	// Matcher is a glob of names and aliases of tools, whatever the case of their letters; "" is
+	// all.
 	Matcher string
-	// Argv begins with the program: an absolute path, or a name that is looked for as those of commands are.
+	// Argv begins with the program: an absolute path, or a name that is looked for as those of
+	// commands are.
 	Argv []string
 	// Timeout is how long it may run; 0 is five seconds.
 	Timeout time.Duration
@@ -48,7 +51,8 @@ type Event struct {
 	// Event is beforeToolCall, afterToolCall, sessionStart or turnEnd.
 	Event   string `json:"event"`
 	Session string `json:"sessionId"`
-	// Tool is the canonical name of the tool of a call, Input are the arguments, Output is what the model would read of its result.
+	// Tool is the canonical name of the tool of a call, Input are the arguments, Output is what the
+	// model would read of its result.
 	Tool   string          `json:"tool,omitempty"`
 	Input  json.RawMessage `json:"input,omitempty"`
 	Output *string         `json:"output,omitempty"`
@@ -59,7 +63,8 @@ type Event struct {
 	Stop string `json:"stopReason,omitempty"`
 }
 
-// Answer is what a program prints. Before a call that is Input or Decision, after one and when a session begins Output.
+// Answer is what a program prints. Before a call that is Input or Decision, after one and when a
+// session begins Output.
 type Answer struct {
 	// Input are the arguments that the call goes on with, a JSON object; nil leaves them.
 	Input json.RawMessage `json:"input"`
@@ -132,7 +137,8 @@ func eventOf(name string, c run.Hooked) Event {
 	return Event{Event: name, Session: c.Session, Tool: c.Tool, Input: c.Args, Call: c.Call, Turn: c.Turn, Error: c.Error}
 }
 
-// Name is what people and models know a hook by: where it is configured, and its program without the arguments.
+// Name is what people and models know a hook by: where it is configured, and its program without
+// the arguments.
 func Name(event string, i int, h Hook) string { return h.name(event, i) }
 
 func (h Hook) name(event string, i int) string {
@@ -154,8 +160,8 @@ func (h Hook) matches(s tools.Spec) bool {
 	})
 }
 
-// Run runs a hook and reads its answer; said is false where it printed nothing. The error says what is wrong with the hook, or is the
-// cause with which ctx has ended.
+// Run runs a hook and reads its answer; said is false where it printed nothing. The error says what
+// is wrong with the hook, or is the cause with which ctx has ended.
 func (p Programs) Run(ctx context.Context, h Hook, e Event) (a Answer, said bool, err error) {
 	if len(h.Argv) == 0 || h.Argv[0] == "" {
 		return a, false, errors.New("it names no command")
@@ -206,7 +212,8 @@ func firstLine(s string) string {
 	return ": " + line
 }
 
-// parse reads an answer: one object with no other members than those of Answer, since one that is not known may be a restriction.
+// parse reads an answer: one object with no other members than those of Answer, since one that is
+// not known may be a restriction.
 func parse(s string) (a Answer, err error) {
 	wrong := func(why any) (Answer, error) {
 		return Answer{}, fmt.Errorf("what it printed is not a valid answer: %v", why)

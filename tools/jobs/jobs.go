@@ -1,5 +1,6 @@
-// Package jobs runs the commands of a session that go on in the background, from their start or from when an answer is due: what they
-// print is kept until somebody looks, and they end with the session at the latest.
+// Package jobs runs the commands of a session that go on in the background, from their start or
+// from when an answer is due: what they print is kept until somebody looks, and they end with the
+// session at the latest.
 package jobs
 
 import (
@@ -21,7 +22,8 @@ const (
 	MaxRunning = 8
 	// maxEnded is how many jobs that have ended can still be looked at: the latest.
 	maxEnded = 16
-	// maxOutput is how many bytes are kept of what a job prints between two looks: half of them the first, half the last.
+	// maxOutput is how many bytes are kept of what a job prints between two looks: half of them the
+	// first, half the last.
 	maxOutput = 512 << 10
 )
 
@@ -78,14 +80,15 @@ type Job struct {
 	ExitCode int
 	// Said is what was said at its end, see Start.
 	Said []string
-	// Dir and Profile are those of its command. Connections are what is known of its network while it runs.
+	// Dir and Profile are those of its command. Connections are what is known of its network while
+	// it runs.
 	Dir         string
 	Profile     sandbox.Profile
 	Connections sandbox.Connections
 }
 
-// Unreached is a sentence for a model about ports at which the job takes connections that nothing outside of the sandbox can make. It is
-// none where there is no such port.
+// Unreached is a sentence for a model about ports at which the job takes connections that nothing
+// outside of the sandbox can make. It is none where there is no such port.
 func (j Job) Unreached() []string {
 	ports := j.Connections.Unreached()
 	if len(ports) == 0 {
@@ -118,8 +121,10 @@ func New() *Jobs {
 	return j
 }
 
-// Start starts a command with r, and gives the id of the job. The end of ctx ends the command only while it is being started. The
-// output of c is the job's. last is called when the command has ended, before anybody is told. Errors are ErrTooMany, ErrClosed and those of r; then nothing runs.
+// Start starts a command with r, and gives the id of the job. The end of ctx ends the command only
+// while it is being started. The output of c is the job's. last is called when the command has
+// ended, before anybody is told. Errors are ErrTooMany, ErrClosed and those of r; then nothing
+// runs.
 func (j *Jobs) Start(ctx context.Context, r sandbox.Runner, title string, c sandbox.Command, last func() []string) (id string, err error) {
 	b := newJob(title, c)
 	life, stop := context.WithCancel(j.ctx)
@@ -201,10 +206,11 @@ func (j *Jobs) Fresh(id string, notes []string) (fresh []string) {
 	return fresh
 }
 
-// Run runs a command with r and waits for its end. If it is still running after wait, it becomes a job: Run gives the job's id and, in the
-// outcome, the output so far. Where too many jobs are running, it is ended as timed out instead. The end of ctx ends the command only
-// while Run waits for it. c.Timeout is that of the whole command, job included. last is as with Start, for a job alone. Errors are
-// ErrClosed and those of r; then nothing runs.
+// Run runs a command with r and waits for its end. If it is still running after wait, it becomes a
+// job: Run gives the job's id and, in the outcome, the output so far. Where too many jobs are
+// running, it is ended as timed out instead. The end of ctx ends the command only while Run waits
+// for it. c.Timeout is that of the whole command, job included. last is as with Start, for a job
+// alone. Errors are ErrClosed and those of r; then nothing runs.
 func (j *Jobs) Run(ctx context.Context, r sandbox.Runner, title string, c sandbox.Command, wait time.Duration, last func() []string) (
 	o sandbox.Outcome, id string, err error,
 ) {
@@ -257,7 +263,8 @@ func (j *Jobs) Run(ctx context.Context, r sandbox.Runner, title string, c sandbo
 	return b.handOver(b.outcome, false), "", nil
 }
 
-// handOver gives o with what was printed so far. If there is more, that is the job's, a character that has not come whole included.
+// handOver gives o with what was printed so far. If there is more, that is the job's, a character
+// that has not come whole included.
 func (b *job) handOver(o sandbox.Outcome, more bool) sandbox.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -339,15 +346,16 @@ func (j *Jobs) forget(b *job) {
 	j.list = slices.DeleteFunc(j.list, func(o *job) bool { return o == b })
 }
 
-// Any says that there is a job which runs or can be looked at: so it is from the first that was started on.
+// Any says that there is a job which runs or can be looked at: so it is from the first that was
+// started on.
 func (j *Jobs) Any() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.list) > 0
 }
 
-// Look gives what a job has printed since the last look, once it has ended, wait has passed or ctx has ended. What one look gives no
-// other does. Errors are ErrUnknown and that of ctx.
+// Look gives what a job has printed since the last look, once it has ended, wait has passed or ctx
+// has ended. What one look gives no other does. Errors are ErrUnknown and that of ctx.
 func (j *Jobs) Look(ctx context.Context, id string, wait time.Duration) (Look, error) {
 	b := j.find(id)
 	if b == nil {
@@ -369,7 +377,8 @@ func (j *Jobs) Look(ctx context.Context, id string, wait time.Duration) (Look, e
 	return l, nil
 }
 
-// Kill ends a job: TERM, after its grace KILL. It returns when the job has ended, which may have been before, and is a Look then.
+// Kill ends a job: TERM, after its grace KILL. It returns when the job has ended, which may have
+// been before, and is a Look then.
 func (j *Jobs) Kill(ctx context.Context, id string) (Look, error) {
 	b := j.find(id)
 	if b == nil {
@@ -384,7 +393,8 @@ func (j *Jobs) Kill(ctx context.Context, id string) (Look, error) {
 	}
 }
 
-// Running are the jobs that run and that it has not given before, with what is known of their network.
+// Running are the jobs that run and that it has not given before, with what is known of their
+// network.
 func (j *Jobs) Running() []Job {
 	return j.connected(j.which(func(b *job) bool {
 		first := !b.goesOn && !b.over()

@@ -60,7 +60,8 @@ func New() tools.Tool {
 	})
 }
 
-// narrowed has the directory to look in, which the pattern may begin with, and what of the pattern is below it.
+// narrowed has the directory to look in, which the pattern may begin with, and what of the pattern
+// is below it.
 func (in input) narrowed(env *tools.Env) input {
 	in.Path, in.Pattern = tools.Narrow(env, in.Path, in.Pattern)
 	return in

@@ -9,17 +9,19 @@ import (
 	"tandem/sandbox"
 )
 
-// access is what a confined process may do with the files of the workspace at a time: it changes them while a call runs, and is
-// read-only otherwise. So all that it changes is that of a call, which is looked after, undone and reviewed as such. Where the process
-// cannot be switched, as when it keeps a file open for writing, the guard looks after the workspace between the calls as well, see
-// autorun.Guard.
+// access is what a confined process may do with the files of the workspace at a time: it changes
+// them while a call runs, and is read-only otherwise. So all that it changes is that of a call,
+// which is looked after, undone and reviewed as such. Where the process cannot be switched, as when
+// it keeps a file open for writing, the guard looks after the workspace between the calls as well,
+// see autorun.Guard.
 type access struct {
 	process sandbox.Process
 	// always is for an entry that says that the server writes between calls.
 	always bool
 	// begin and end are those of the guard. Both say what was found.
 	begin, end func() (said []string)
-	// keeps says that the process could not be switched once, because it had files open for writing.
+	// keeps says that the process could not be switched once, because it had files open for
+	// writing.
 	keeps atomic.Bool
 
 	mu      sync.Mutex
@@ -36,7 +38,8 @@ func (a *access) watch() (said []string) {
 	return a.begin()
 }
 
-// use lets the process write until done is called, which says what was found meanwhile. On nil it does nothing.
+// use lets the process write until done is called, which says what was found meanwhile. On nil it
+// does nothing.
 func (a *access) use() (done func() (said []string)) {
 	if a == nil {
 		return func() []string { return nil }
@@ -54,7 +57,8 @@ func (a *access) use() (done func() (said []string)) {
 	}
 }
 
-// rest makes the process read-only unless a call runs, and looks after the workspace where that cannot be. a.mu is held.
+// rest makes the process read-only unless a call runs, and looks after the workspace where that
+// cannot be. a.mu is held.
 func (a *access) rest() (said []string) {
 	if a.always || a.calls > 0 || a.closed {
 		return nil

@@ -23,8 +23,8 @@ import (
 	"tandem/tools/web"
 )
 
-// needs are those of every call: what leaves the machine, or may, since a server can do with the arguments what it likes. They are
-// this room's word, whatever the server says of its tool.
+// needs are those of every call: what leaves the machine, or may, since a server can do with the
+// arguments what it likes. They are this room's word, whatever the server says of its tool.
 func (s *server) needs() []tools.Need {
 	host := ""
 	if u, err := web.Parse(s.entry.URL); s.entry.URL != "" && err == nil {
@@ -115,8 +115,8 @@ func (s *server) answered(ctx context.Context, env *tools.Env, name string, args
 // unaware matches what servers say that know nothing of their client.
 var unaware = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)client does not support`) })
 
-// explained adds to a failure the reason that the server cannot know: in the older era one without a session forgets what its client
-// can do, and has no way back for its requests.
+// explained adds to a failure the reason that the server cannot know: in the older era one without
+// a session forgets what its client can do, and has no way back for its requests.
 func (c *connection) explained(r tools.Result) tools.Result {
 	at := c.session.InitializeResult()
 	if !r.Success && c.process == nil && c.session.ID() == "" && at != nil && at.ProtocolVersion < newest && unaware().MatchString(r.Data) {
@@ -147,8 +147,8 @@ func (s *server) ask(ctx context.Context, env *tools.Env, c *connection, name st
 	return r, err
 }
 
-// heard carries a request out. A server that is not heard of for too long meanwhile is stopped; the error is a *SilentError then.
-// progress may be nil.
+// heard carries a request out. A server that is not heard of for too long meanwhile is stopped; the
+// error is a *SilentError then. progress may be nil.
 func (s *server) heard(ctx context.Context, c *connection, progress func(tools.Progress), do func(ctx context.Context, token string) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -205,7 +205,8 @@ func (s *server) block(tool, text string) string {
 // maxParts is how many pieces of a result are taken in.
 const maxParts = 64
 
-// result is the answer of a server as ours. Its text stands in a block that says that it is data from outside.
+// result is the answer of a server as ours. Its text stands in a block that says that it is data
+// from outside.
 func (s *server) result(tool string, r *sdk.CallToolResult) tools.Result {
 	out := tools.Result{Success: !r.IsError, Value: r.StructuredContent}
 	var texts []string
@@ -276,7 +277,8 @@ func resourceContents(r *sdk.ResourceContents) (text string, part *tools.Part) {
 	return fmt.Sprintf("(resource %s: %s, %d bytes)", r.URI, cmp.Or(r.MIMEType, "of an unknown type"), len(r.Blob)), &tools.Part{Kind: tools.DocumentPart, MIMEType: r.MIMEType, Name: r.URI, Data: r.Blob}
 }
 
-// shut ends the server for good. Who is starting it is waited for: the end of their context, or of the connection, ends that too.
+// shut ends the server for good. Who is starting it is waited for: the end of their context, or of
+// the connection, ends that too.
 func (s *server) shut(why error) {
 	s.mu.Lock()
 	s.stays, s.reason = true, why.Error()

@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// maxMessage is the size of the largest message that is taken in. Of a larger answer the rest is skipped; where that is the rest of a
-	// text, the call gets what is there of it, else it fails.
+	// maxMessage is the size of the largest message that is taken in. Of a larger answer the rest
+	// is skipped; where that is the rest of a text, the call gets what is there of it, else it
+	// fails.
 	maxMessage = 10 << 20
 	// maxLine is the size from which on a line is no message of any size: the server is stopped.
 	maxLine = 64 << 20
@@ -33,13 +34,15 @@ const (
 	maxAsked = 64
 )
 
-// violation is what a server has done that no server of the protocol does. It is stopped for it and not started again.
+// violation is what a server has done that no server of the protocol does. It is stopped for it and
+// not started again.
 type violation struct{ what string }
 
 func (v *violation) Error() string { return v.what }
 
-// pipe is the connection to a server that is a process: one JSON text a line on its standard input and output. Unlike that of the
-// library it bounds what it holds, skips lines that are no messages, and ends at an answer to a request that was never made.
+// pipe is the connection to a server that is a process: one JSON text a line on its standard input
+// and output. Unlike that of the library it bounds what it holds, skips lines that are no messages,
+// and ends at an answer to a request that was never made.
 type pipe struct {
 	in  io.WriteCloser
 	out *bufio.Reader
@@ -78,7 +81,8 @@ func (p *pipe) Connect(context.Context) (sdk.Connection, error) { return p, nil 
 // SessionID implements the Connection of the library.
 func (p *pipe) SessionID() string { return "" }
 
-// Read gives the next message. It ends when the process closes its output, as it does when it is stopped.
+// Read gives the next message. It ends when the process closes its output, as it does when it is
+// stopped.
 func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := p.next()
 	if err != nil {
@@ -144,7 +148,8 @@ func (p *pipe) take(line []byte) error {
 	return nil
 }
 
-// count keeps the books of what was asked and answered, and mends an answer. again says that the answer was given before.
+// count keeps the books of what was asked and answered, and mends an answer. again says that the
+// answer was given before.
 func (p *pipe) count(m jsonrpc.Message) (again bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,8 +190,8 @@ func (p *pipe) own(id jsonrpc.ID) jsonrpc.ID {
 	return id
 }
 
-// line reads one line and gives the first maxMessage bytes of it, how many it has, and where it has more, the last maxTail ones. The
-// error is of the process's output.
+// line reads one line and gives the first maxMessage bytes of it, how many it has, and where it has
+// more, the last maxTail ones. The error is of the process's output.
 func (p *pipe) line() (line []byte, size int, tail []byte, err error) {
 	for {
 		piece, err := p.out.ReadSlice('\n')
@@ -207,8 +212,8 @@ func (p *pipe) line() (line []byte, size int, tail []byte, err error) {
 	}
 }
 
-// tooLarge makes the answer of what was kept of one that is too large: a result whose last text is cut, else an error. The server goes
-// on.
+// tooLarge makes the answer of what was kept of one that is too large: a result whose last text is
+// cut, else an error. The server goes on.
 func (p *pipe) tooLarge(head, tail []byte, size int) (jsonrpc.Message, error) {
 	id, ok := idIn(head, tail)
 	if !ok {
@@ -227,8 +232,9 @@ func (p *pipe) tooLarge(head, tail []byte, size int) (jsonrpc.Message, error) {
 // failed finds the mark of a failed call in the end of a message.
 var failed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"isError"\s*:\s*true`) })
 
-// shortened is the result of a call of which the beginning is there, up to somewhere in its last text, with a note at the end of that. It
-// is nil where the message is no such result: one that ends in a picture or in structured content is of no use.
+// shortened is the result of a call of which the beginning is there, up to somewhere in its last
+// text, with a note at the end of that. It is nil where the message is no such result: one that
+// ends in a picture or in structured content is of no use.
 func shortened(head, tail []byte, size int) json.RawMessage {
 	if !bytes.Contains(head[:min(len(head), maxBefore)], []byte(`"content"`)) {
 		return nil
@@ -257,8 +263,8 @@ func shortened(head, tail []byte, size int) json.RawMessage {
 	return out
 }
 
-// closing ends a JSON text that was cut inside of a string: the string, and each object and list that is open. ok is false for one that
-// was cut elsewhere.
+// closing ends a JSON text that was cut inside of a string: the string, and each object and list
+// that is open. ok is false for one that was cut elsewhere.
 func closing(head []byte) (whole []byte, ok bool) {
 	var open []byte
 	inString, escape := false, 0 // escape is where an escape in the string begins that is not complete
@@ -294,8 +300,8 @@ func closing(head []byte) (whole []byte, ok bool) {
 	return slices.Concat(head, []byte{'"'}, open), true
 }
 
-// idFirst and idLast find the member id of an answer, of which only the beginning and the end are there: nothing before it is an
-// object, and nothing after it closes one but the message itself.
+// idFirst and idLast find the member id of an answer, of which only the beginning and the end are
+// there: nothing before it is an object, and nothing after it closes one but the message itself.
 var (
 	idFirst = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*([0-9]+)\s*,`)

@@ -46,8 +46,9 @@ const (
 	decline = "decline"
 )
 
-// elicit answers the questions of a server by asking the person, one field after another. It is nil where nobody can be asked, so that
-// the server is told that it cannot ask. A person is told who asks. What they do not answer is declined.
+// elicit answers the questions of a server by asking the person, one field after another. It is nil
+// where nobody can be asked, so that the server is told that it cannot ask. A person is told who
+// asks. What they do not answer is declined.
 func (s *server) elicit() func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	if s.all.o.Clarify == nil {
 		return nil

@@ -17,8 +17,9 @@ import (
 	"tandem/tools/web"
 )
 
-// transport is the way to a server with a URL: its host alone is connected to, no redirect is followed, and an answer is bounded. deaf is
-// called where the server ends the stream of its notifications.
+// transport is the way to a server with a URL: its host alone is connected to, no redirect is
+// followed, and an answer is bounded. deaf is called where the server ends the stream of its
+// notifications.
 func (s *Servers) transport(l Launch, deaf func()) (sdk.Transport, error) {
 	if len(l.Headers)+len(l.KeyCommand) > 0 && l.url.Scheme != "https" && !web.Here(l.url) {
 		return nil, fmt.Errorf("its key would be sent to %s unencrypted: its url needs https://", l.url.Host)
@@ -57,8 +58,8 @@ type keyError struct{ what string }
 
 func (e *keyError) Error() string { return e.what }
 
-// authorization is the header for the key of the entry's command, "" where it has none. The command runs where no key is there, and
-// where refused is the one that is.
+// authorization is the header for the key of the entry's command, "" where it has none. The command
+// runs where no key is there, and where refused is the one that is.
 func (b *bounded) authorization(refused string) (string, error) {
 	if len(b.l.KeyCommand) == 0 {
 		return "", nil

@@ -16,7 +16,8 @@ import (
 	"tandem/tools/web"
 )
 
-// Launch is what it means to start a server or to connect to one. What is judged, shown to a person and done is this.
+// Launch is what it means to start a server or to connect to one. What is judged, shown to a person
+// and done is this.
 type Launch struct {
 	Entry
 	// Argv begins with the absolute path of the program; nil for a server with a URL.
@@ -26,8 +27,9 @@ type Launch struct {
 	// Profile is what the process may do, Confined says that a sandbox is in force.
 	Profile  sandbox.Profile
 	Confined bool
-	// Seal names what an answer for longer than once is about, and has a hash of it behind a blank: the content of the program and of the
-	// files among its arguments, the arguments, the variables, the folder. Whatever of it changes makes another seal.
+	// Seal names what an answer for longer than once is about, and has a hash of it behind a blank:
+	// the content of the program and of the files among its arguments, the arguments, the
+	// variables, the folder. Whatever of it changes makes another seal.
 	Seal string
 
 	url *url.URL
@@ -116,7 +118,8 @@ func (l Launch) Need() tools.Need {
 	}
 }
 
-// Args are the launch as a client shows the input of a call: nothing of it is left out but the values of variables and headers.
+// Args are the launch as a client shows the input of a call: nothing of it is left out but the
+// values of variables and headers.
 func (l Launch) Args() json.RawMessage {
 	in := start{Server: l.Name, Source: l.Source, Command: l.Argv, URL: l.URL, Env: l.variables(), Headers: keys(l.Headers), Seal: l.Seal}
 	if l.url == nil {

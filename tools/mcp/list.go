@@ -27,7 +27,8 @@ var (
 )
 
 const (
-	// maxDescription is how many characters of a tool's description a model gets, maxSchema how many bytes its schema may have.
+	// maxDescription is how many characters of a tool's description a model gets, maxSchema how
+	// many bytes its schema may have.
 	maxDescription = 4000
 	maxSchema      = 64 << 10
 	// maxPinned is how many bytes are kept of the tools of one server.
@@ -61,7 +62,8 @@ func (t toolDescriptor) text() string {
 	return show.Visible(t.Name+"\n"+t.Title+"\n\n"+t.Description+"\n\n"+b.String()+"\n", true)
 }
 
-// pins are the tools of a server by their names, as they were when they were first seen or last accepted.
+// pins are the tools of a server by their names, as they were when they were first seen or last
+// accepted.
 type pins map[string]toolDescriptor
 
 // Change is a tool that is not what it was.
@@ -79,7 +81,8 @@ type toolChange struct {
 	refused bool
 }
 
-// recall takes in what the tools were when they were last seen, so that they are known without the server.
+// recall takes in what the tools were when they were last seen, so that they are known without the
+// server.
 func (s *server) recall() {
 	if s.all.o.Pins == nil {
 		return
@@ -144,9 +147,10 @@ func (s *server) list(ctx context.Context, c *connection) error {
 	return nil
 }
 
-// pages joins the pages of a list: at most most entries, each name once. Null entries and those without a name are dropped. A cursor
-// that comes again ends the list, since some servers send one with their last page that leads back to it. Of a list that fails, the pages
-// before the failure are returned with the error.
+// pages joins the pages of a list: at most most entries, each name once. Null entries and those
+// without a name are dropped. A cursor that comes again ends the list, since some servers send one
+// with their last page that leads back to it. Of a list that fails, the pages before the failure
+// are returned with the error.
 func pages[T any](most int, name func(*T) string, page func(cursor string) ([]*T, string, error)) (all []*T, err error) {
 	named, asked := map[string]bool{"": true}, map[string]bool{}
 	for cursor := ""; !asked[cursor] && len(asked) < maxPages; {
@@ -287,7 +291,8 @@ func (s *server) settle(ctx context.Context) {
 	s.all.changed()
 }
 
-// present are the server's own names of the tools that were last on offer, and of those that were accepted since. s.mu is held.
+// present are the server's own names of the tools that were last on offer, and of those that were
+// accepted since. s.mu is held.
 func (s *server) present() []string {
 	var out []string
 	for name := range s.pins {
@@ -299,8 +304,8 @@ func (s *server) present() []string {
 	return out
 }
 
-// offer makes the layer of these tools. One that is what it was stays the same value, so that a call that answers an earlier request finds
-// it. s.mu is held.
+// offer makes the layer of these tools. One that is what it was stays the same value, so that a
+// call that answers an earlier request finds it. s.mu is held.
 func (s *server) offer(list []toolDescriptor) {
 	slices.SortFunc(list, func(a, b toolDescriptor) int { return compare(a.Name, b.Name) })
 	s.names, s.remarks, s.listed = map[string]string{}, nil, true
@@ -355,8 +360,9 @@ func (s *server) offers(name string) bool {
 	return false
 }
 
-// tool is a tool of the server as one of ours. What it says of itself makes questions milder: one that only reads, or destroys
-// nothing, is not dangerous. It never makes a call go on without a question.
+// tool is a tool of the server as one of ours. What it says of itself makes questions milder: one
+// that only reads, or destroys nothing, is not dangerous. It never makes a call go on without a
+// question.
 func (s *server) tool(name string, t toolDescriptor) (tools.Tool, error) {
 	if len(t.InputSchema) > maxSchema {
 		return nil, fmt.Errorf("its parameters have %d bytes; the limit is %d", len(t.InputSchema), maxSchema)
@@ -399,7 +405,8 @@ func (s *server) described(t toolDescriptor) string {
 	return cut(fmt.Sprintf("(MCP server %s) %s", line(s.entry.Name), text), maxDescription)
 }
 
-// watched is a tool whose process may change files: they are looked at before and after a call, as with a command.
+// watched is a tool whose process may change files: they are looked at before and after a call, as
+// with a command.
 type watched struct {
 	tools.Tool
 	process bool

@@ -1,15 +1,18 @@
-// Package mcp makes tools of the servers of the Model Context Protocol that a person or a repository has named: it starts each
-// server when it is first needed, keeps the connection, and ends it with the session.
+// Package mcp makes tools of the servers of the Model Context Protocol that a person or a
+// repository has named: it starts each server when it is first needed, keeps the connection, and
+// ends it with the session.
 //
 //	Entry      a server as somebody has written it down
 //	Launch     what starting it would do, word for word: what a person is asked about
 //	Servers    those of one session, each with a state of its own: off, starting, ready
 //	Layers     their tools, one layer a server, for a tools.Set
 //
-// A server is not trusted. It runs as a command of the session does, confined and with a process scope of its own. Its tools are
-// foreign tools (see package foreign), named mcp__server__tool, so that none shadows another. What it says of them can only make a
-// question milder, never spare it. What they are, name by name, is recorded when they are first seen (a pin), and a tool that is not
-// what it was is left out until a person has allowed it. What it answers is marked as data from outside.
+// A server is not trusted. It runs as a command of the session does, confined and with a process
+// scope of its own. Its tools are foreign tools (see package foreign), named mcp__server__tool, so
+// that none shadows another. What it says of them can only make a question milder, never spare it.
+// What they are, name by name, is recorded when they are first seen (a pin), and a tool that is not
+// what it was is left out until a person has allowed it. What it answers is marked as data from
+// outside.
 package mcp
 
 import (
@@ -29,8 +32,8 @@ import (
 type Entry struct {
 	// Name is what it is called; Key is how its tools are.
 	Name string
-	// Command is the name or the path of a program, Cwd the folder that it runs in, "" for that of the session. A relative path starts
-	// from that folder.
+	// Command is the name or the path of a program, Cwd the folder that it runs in, "" for that of
+	// the session. A relative path starts from that folder.
 	Command string
 	Args    []string
 	Env     map[string]string
@@ -44,8 +47,8 @@ type Entry struct {
 	Unconfined bool
 	// Writes has a confined process change files of the workspace between its calls too.
 	Writes bool `json:",omitempty"`
-	// Source is where it was written, for a person. Own says that the person has written it themselves; all others are proposals,
-	// about which a person is asked.
+	// Source is where it was written, for a person. Own says that the person has written it
+	// themselves; all others are proposals, about which a person is asked.
 	Source string
 	Own    bool
 	// Bad is what is wrong with the entry where it could not be understood; "" is nothing.
@@ -67,7 +70,8 @@ var (
 	runs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`__+`) })
 )
 
-// Key is the name of the server in the names of its tools: without other characters than letters, digits, - and single _.
+// Key is the name of the server in the names of its tools: without other characters than letters,
+// digits, - and single _.
 func (e Entry) Key() string {
 	key := strings.Trim(runs().ReplaceAllString(odd().ReplaceAllString(e.Name, "_"), "_"), "_")
 	if len(key) > maxServer {
@@ -79,7 +83,8 @@ func (e Entry) Key() string {
 // Gate is the name by which rules are about the server as a whole: mcp__key.
 func (e Entry) Gate() string { return prefix + e.Key() }
 
-// short is a name cut to n characters at most, with a hash of what it stands for, so that two stay two.
+// short is a name cut to n characters at most, with a hash of what it stands for, so that two stay
+// two.
 func short(name, of string, n int) string {
 	sum := sha256.Sum256([]byte(of))
 	return name[:min(len(name), n-9)] + "_" + hex.EncodeToString(sum[:4])
@@ -94,7 +99,8 @@ func (e Entry) toolName(tool string) string {
 	return name
 }
 
-// KeyOf is the key of the server that a tool of that name would be of, "" where it would be of none.
+// KeyOf is the key of the server that a tool of that name would be of, "" where it would be of
+// none.
 func KeyOf(tool string) string {
 	rest, ok := strings.CutPrefix(strings.ToLower(tool), prefix)
 	key, name, split := strings.Cut(rest, "__")
@@ -144,7 +150,8 @@ func dangerous(name string) bool {
 // variables are the names of Env, sorted.
 func (e Entry) variables() []string { return slices.Sorted(maps.Keys(e.Env)) }
 
-// id is a hash of all that is written in the entry and of the folder that it runs in, under which its tools are pinned.
+// id is a hash of all that is written in the entry and of the folder that it runs in, under which
+// its tools are pinned.
 func (e Entry) id(folder string) string {
 	if e.URL != "" {
 		folder = ""

@@ -11,9 +11,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The library decodes an answer as a whole: one member of another type, or one part of a type that it does not know, costs all tools of
-// a server, or ends the connection. So an answer is brought into the form that it decodes, before it does: what fits stays the same
-// bytes, what does not is left out, and content of an unknown type is shown as text.
+// The library decodes an answer as a whole: one member of another type, or one part of a type that
+// it does not know, costs all tools of a server, or ends the connection. So an answer is brought
+// into the form that it decodes, before it does: what fits stays the same bytes, what does not is
+// left out, and content of an unknown type is shown as text.
 
 // results are what the library decodes the answers to methods into.
 var results = map[string]reflect.Type{
@@ -57,13 +58,15 @@ type envelope map[string]json.RawMessage
 
 func (e envelope) has(name string) bool { return e[name] != nil && string(e[name]) != "null" }
 
-// message says that it is one: a request or a notification has a method, an answer has an id and a result or an error.
+// message says that it is one: a request or a notification has a method, an answer has an id and a
+// result or an error.
 func (e envelope) message() bool {
 	_, result := e["result"]
 	return e.has("method") && e["method"][0] == '"' || e.has("id") && (result || e.has("error"))
 }
 
-// messages are those that a text holds, each in the form that the library decodes: several of a batch, none of what is no message.
+// messages are those that a text holds, each in the form that the library decodes: several of a
+// batch, none of what is no message.
 func messages(text []byte) (out [][]byte) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
 	var batch []json.RawMessage
@@ -102,8 +105,9 @@ func messages(text []byte) (out [][]byte) {
 // maxStarts is at how many places of a line an answer is looked for.
 const maxStarts = 16
 
-// answerBehind is the answer that a line ends with, nil where it ends with none: a program prints words without the end of a line, and
-// the answer follows them. A request is none: a log shows those that were received.
+// answerBehind is the answer that a line ends with, nil where it ends with none: a program prints
+// words without the end of a line, and the answer follows them. A request is none: a log shows
+// those that were received.
 func answerBehind(line []byte) []byte {
 	at := 0
 	for range maxStarts {
@@ -121,7 +125,8 @@ func answerBehind(line []byte) []byte {
 	return nil
 }
 
-// failure is an error of an answer, nil for null. One that is a text, or has its code as one, is put right.
+// failure is an error of an answer, nil for null. One that is a text, or has its code as one, is
+// put right.
 func failure(raw json.RawMessage) json.RawMessage {
 	var e struct {
 		Code    int64           `json:"code"`
@@ -180,7 +185,8 @@ func mended(method string, raw json.RawMessage) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
-// unversioned is the version of a server that tells none: the one that the protocol has taken for such servers since it has several.
+// unversioned is the version of a server that tells none: the one that the protocol has taken for
+// such servers since it has several.
 const unversioned = "2025-03-26"
 
 // versioned is the answer to initialize with a version of the protocol.
@@ -284,7 +290,8 @@ func fitting(raw json.RawMessage, of reflect.Type) json.RawMessage {
 	return out
 }
 
-// content says that a type is that of parts, which parts has seen to, and which decode within their message alone.
+// content says that a type is that of parts, which parts has seen to, and which decode within their
+// message alone.
 func content(t reflect.Type) bool {
 	part := reflect.TypeFor[sdk.Content]()
 	return t == part || t.Kind() == reflect.Slice && t.Elem() == part
@@ -303,7 +310,8 @@ func members(of reflect.Type, types map[string]reflect.Type) {
 	}
 }
 
-// answers says that an object has a member by which it is the answer of a call, and not what such an answer holds.
+// answers says that an object has a member by which it is the answer of a call, and not what such
+// an answer holds.
 func answers(raw json.RawMessage) bool {
 	var m map[string]json.RawMessage
 	return json.Unmarshal(raw, &m) == nil &&
@@ -327,7 +335,8 @@ func called(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// prompted is a prompt whose messages each have one part as their content. One with several becomes several messages.
+// prompted is a prompt whose messages each have one part as their content. One with several becomes
+// several messages.
 func prompted(raw json.RawMessage) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil || m == nil {

@@ -28,7 +28,8 @@ func (a *asked) expect(r *http.Request) (method string) {
 	return m.Method
 }
 
-// mend is a text with one message or several in the form that the library decodes. What is no message stays as it is.
+// mend is a text with one message or several in the form that the library decodes. What is no
+// message stays as it is.
 func (a *asked) mend(text []byte) []byte {
 	all := messages(text)
 	if len(all) == 0 {
@@ -73,7 +74,8 @@ func (w *whole) Read(p []byte) (int, error) {
 	return w.text.Read(p)
 }
 
-// events is an answer that is a stream of events. The data of one that has it in one line, as all servers write it, is mended.
+// events is an answer that is a stream of events. The data of one that has it in one line, as all
+// servers write it, is mended.
 type events struct {
 	io.Closer
 	in   *bufio.Reader

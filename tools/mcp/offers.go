@@ -36,7 +36,8 @@ type Argument struct {
 	Required          bool
 }
 
-// Usage is how the command is written, with the names of its arguments; optional ones are in brackets.
+// Usage is how the command is written, with the names of its arguments; optional ones are in
+// brackets.
 func (p Prompt) Usage() string { return strings.TrimSpace("/" + p.Command + " " + p.Hint()) }
 
 // Hint are the names of the arguments, optional ones in brackets.
@@ -189,7 +190,8 @@ func (s *server) prompts() []Prompt {
 	return out
 }
 
-// Resources are those of the servers, as far as they are known, in the order in which the servers tell them.
+// Resources are those of the servers, as far as they are known, in the order in which the servers
+// tell them.
 func (s *Servers) Resources() []Resource {
 	var out []Resource
 	for _, v := range s.servers() {
@@ -204,7 +206,8 @@ func (s *Servers) Resources() []Resource {
 	return out
 }
 
-// named is the server that a word begins with the name of, and what follows behind sep; nil where there is none.
+// named is the server that a word begins with the name of, and what follows behind sep; nil where
+// there is none.
 func (s *Servers) named(word, sep string) (v *server, rest string) {
 	for _, v := range s.servers() {
 		for _, name := range []string{v.key, v.entry.Name} {
@@ -222,8 +225,9 @@ func (s *Servers) Names(mention string) bool {
 	return v != nil
 }
 
-// Read gives what a resource holds that a person has mentioned as server:uri, for a model: texts stand in a block that says that they
-// are data from outside. The server is started where it does not run. The error is a sentence without an end.
+// Read gives what a resource holds that a person has mentioned as server:uri, for a model: texts
+// stand in a block that says that they are data from outside. The server is started where it does
+// not run. The error is a sentence without an end.
 func (s *Servers) Read(ctx context.Context, mention string) ([]tools.Part, error) {
 	v, uri := s.named(mention, ":")
 	if v == nil {
@@ -254,8 +258,9 @@ func (s *Servers) Read(ctx context.Context, mention string) ([]tools.Part, error
 	return out, nil
 }
 
-// Prompt gives the messages of a prompt that a person has called by a command with the text behind it, for a model. ok is false where the
-// command is of no server. The server is started where it does not run. The error is a sentence without an end.
+// Prompt gives the messages of a prompt that a person has called by a command with the text behind
+// it, for a model. ok is false where the command is of no server. The server is started where it
+// does not run. The error is a sentence without an end.
 func (s *Servers) Prompt(ctx context.Context, command, rest string) (parts []tools.Part, ok bool, err error) {
 	v, _ := s.named(command, "__")
 	if inner, is := strings.CutPrefix(strings.ToLower(command), prefix); is {
@@ -301,8 +306,8 @@ func (s *Servers) Prompt(ctx context.Context, command, rest string) (parts []too
 	return parts, true, nil
 }
 
-// read are the arguments in the text behind a command: words, in the order of the arguments or as name=value. Quotes keep words together.
-// The last argument gets all words that are left.
+// read are the arguments in the text behind a command: words, in the order of the arguments or as
+// name=value. Quotes keep words together. The last argument gets all words that are left.
 func (p Prompt) read(text string) (map[string]string, error) {
 	given := map[string]string{}
 	var free []string
@@ -340,7 +345,8 @@ func (p Prompt) read(text string) (map[string]string, error) {
 	return given, nil
 }
 
-// split are the words of a text; " and ' keep blanks in a word, and a quote without an end is a letter.
+// split are the words of a text; " and ' keep blanks in a word, and a quote without an end is a
+// letter.
 func split(text string) []string {
 	var out []string
 	for {

@@ -9,8 +9,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// capable are the capabilities that a server is told of. It may ask for the folders of the session, and the person where they can be
-// asked.
+// capable are the capabilities that a server is told of. It may ask for the folders of the session,
+// and the person where they can be asked.
 func (s *Servers) capable() *sdk.ClientCapabilities {
 	c := &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}}
 	if s.o.Clarify != nil {
@@ -27,7 +27,8 @@ func (s *Servers) folders() []string {
 	return s.o.Folders()
 }
 
-// roots are the folders of the session, its own first: a server may take the first one for its working folder.
+// roots are the folders of the session, its own first: a server may take the first one for its
+// working folder.
 func (s *Servers) roots() []*sdk.Root {
 	out := []*sdk.Root{}
 	for _, f := range s.folders() {

@@ -11,18 +11,20 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// In the newer era a server has no requests of its own: it answers a request with what it wants to know, and gets the request again
-// with the answers. The library can do that, but it tells the roots in the order of their names, and words what it cannot do for
-// programmers.
+// In the newer era a server has no requests of its own: it answers a request with what it wants to
+// know, and gets the request again with the answers. The library can do that, but it tells the
+// roots in the order of their names, and words what it cannot do for programmers.
 
 const (
 	// maxRounds is how many times one request is sent.
 	maxRounds = 10
-	// maxBusy is how many times of those a server may want nothing but the request again, which says that it is busy.
+	// maxBusy is how many times of those a server may want nothing but the request again, which
+	// says that it is busy.
 	maxBusy = 3
 )
 
-// needError is what a server wants to know and is not told. It is the end of a sentence about the server.
+// needError is what a server wants to know and is not told. It is the end of a sentence about the
+// server.
 type needError struct{ what string }
 
 func (e *needError) Error() string { return e.what }
@@ -105,8 +107,9 @@ func (s *server) answers(ctx context.Context, session *sdk.ClientSession, wants 
 // known are the requests that a server may have in place of a result.
 var known = map[string]bool{"elicitation/create": true, "sampling/createMessage": true, "roots/list": true}
 
-// requesting is an answer whose requests decode: those without parameters get them, and one that is not known makes the answer of a
-// call a failure, since without that request it would read as if the server wanted nothing.
+// requesting is an answer whose requests decode: those without parameters get them, and one that is
+// not known makes the answer of a call a failure, since without that request it would read as if
+// the server wanted nothing.
 func requesting(method string, raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`"inputRequests"`)) {
 		return raw

@@ -30,20 +30,25 @@ const (
 )
 
 const (
-	// maxFailures is how often in a row a server may end by itself, or fail to start, until it stays off.
+	// maxFailures is how often in a row a server may end by itself, or fail to start, until it
+	// stays off.
 	maxFailures = 3
-	// maxTools is how many tools of one server there may be, maxPages in how many pages it may tell of them.
+	// maxTools is how many tools of one server there may be, maxPages in how many pages it may tell
+	// of them.
 	maxTools = 256
 	maxPages = 64
-	// leave is how long a process may take to end once its input is closed, before it is terminated.
+	// leave is how long a process may take to end once its input is closed, before it is
+	// terminated.
 	leave = 500 * time.Millisecond
 )
 
 const (
-	// protocolVersion is the one that a process is asked for. An older one that the library knows is taken.
+	// protocolVersion is the one that a process is asked for. An older one that the library knows
+	// is taken.
 	protocolVersion = "2025-11-25"
-	// newest is that of the newer era, which begins with server/discover. Where that is not known, the library goes on with initialize. A
-	// process may not answer at all what comes before initialize, so it is asked for only where the process says so.
+	// newest is that of the newer era, which begins with server/discover. Where that is not known,
+	// the library goes on with initialize. A process may not answer at all what comes before
+	// initialize, so it is asked for only where the process says so.
 	newest = "2026-07-28"
 )
 
@@ -75,7 +80,8 @@ type server struct {
 	calls        map[any]*activeCall // by progress token
 	lastCall     string              // the id of the call that began last
 	tokens       int
-	// users are those who are about to speak to it, or do, by a number: what is called while a person is asked, see tools.Env.Asking.
+	// users are those who are about to speak to it, or do, by a number: what is called while a
+	// person is asked, see tools.Env.Asking.
 	users    map[int]func() (answered func())
 	lastUser int
 	resting  *time.Timer // ends the process, nil until it has run
@@ -153,7 +159,8 @@ func (r *activeCall) asks(more int) {
 	r.heard()
 }
 
-// thinks stops the time of the requests that wait for the server, and of the calls that use it, until a person has answered.
+// thinks stops the time of the requests that wait for the server, and of the calls that use it,
+// until a person has answered.
 func (s *server) thinks() (answered func()) {
 	s.mu.Lock()
 	waiting := slices.Collect(maps.Values(s.calls))
@@ -186,7 +193,8 @@ func newServer(all *Servers, e Entry) *server {
 	}
 }
 
-// ready gives a connection to the server, which is started where it does not run. One caller at a time starts it.
+// ready gives a connection to the server, which is started where it does not run. One caller at a
+// time starts it.
 func (s *server) ready(ctx context.Context) (*connection, error) {
 	select {
 	case s.busy <- struct{}{}:
@@ -216,8 +224,9 @@ func (s *server) ready(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// hearing is a connection that hears of changes: c, or where the server has ended its notifications, as one that was started anew has, a
-// connection that takes its place. While c is in use by others, or cannot be replaced, it stays: it still takes calls.
+// hearing is a connection that hears of changes: c, or where the server has ended its
+// notifications, as one that was started anew has, a connection that takes its place. While c is in
+// use by others, or cannot be replaced, it stays: it still takes calls.
 func (s *server) hearing(ctx context.Context, c *connection) *connection {
 	s.mu.Lock()
 	shared := len(s.users) > 1
@@ -277,8 +286,8 @@ func (s *server) begin(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// use is to be called before the server is spoken to, and what it gives behind that: in between it is not ended for having nothing to do.
-// asking may be nil.
+// use is to be called before the server is spoken to, and what it gives behind that: in between it
+// is not ended for having nothing to do. asking may be nil.
 func (s *server) use(asking func() (answered func())) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -429,7 +438,8 @@ var (
 	errIdle   = errors.New("it was not used")
 )
 
-// SilentError says that a server did not answer for so long that it was stopped. Start says that it was being started.
+// SilentError says that a server did not answer for so long that it was stopped. Start says that it
+// was being started.
 type SilentError struct {
 	For   time.Duration
 	Start bool
@@ -469,7 +479,8 @@ func ended(err error) bool {
 	})
 }
 
-// noise notifies the person of a line that is no message. Those that follow are skipped without a word.
+// noise notifies the person of a line that is no message. Those that follow are skipped without a
+// word.
 func (s *server) noise(text []byte) {
 	said := fmt.Sprintf("It prints lines to its standard output that are no messages; they are skipped. The first one: %s", cut(line(string(text)), 80))
 	s.mu.Lock()
@@ -501,8 +512,8 @@ func (s *server) broke(c *connection, err error) {
 	}()
 }
 
-// end ends a connection and what is behind it: first its input is closed, then it is terminated, then killed. It returns when nothing
-// is left.
+// end ends a connection and what is behind it: first its input is closed, then it is terminated,
+// then killed. It returns when nothing is left.
 func (s *server) end(c *connection, why error) {
 	c.once.Do(func() {
 		why = c.blame(why)
@@ -547,8 +558,8 @@ func (s *server) set(state, reason string) {
 	s.mu.Unlock()
 }
 
-// failed records that the server is off, and why, and tells the person. What a person has refused, and what has broken the protocol,
-// stays off.
+// failed records that the server is off, and why, and tells the person. What a person has refused,
+// and what has broken the protocol, stays off.
 func (s *server) failed(ctx context.Context, err error) {
 	reason, news := s.goOff(err, ctx.Err() != nil || s.all.ctx.Err() != nil)
 	if news {
@@ -583,10 +594,12 @@ func (s *server) goOff(err error, cancelled bool) (reason string, news bool) {
 	return reason, news
 }
 
-// ErrRejected is the error of Options.Allow with which a server stays off for the rest of the session.
+// ErrRejected is the error of Options.Allow with which a server stays off for the rest of the
+// session.
 var ErrRejected = errors.New("the user does not want it")
 
-// NotNowError is the error of Options.Allow for a server that may be asked for again, such as in another mode.
+// NotNowError is the error of Options.Allow for a server that may be asked for again, such as in
+// another mode.
 type NotNowError struct{ Why string }
 
 func (e *NotNowError) Error() string { return e.Why }

@@ -22,7 +22,8 @@ const hello = 30 * time.Second
 // Silence is how long a server may not be heard of while it has to answer.
 const Silence = 60 * time.Second
 
-// Pins keep what the tools of servers were when they were first seen. All methods may be called concurrently.
+// Pins keep what the tools of servers were when they were first seen. All methods may be called
+// concurrently.
 type Pins interface {
 	// Load gives what was kept under a name of hexadecimal digits, nil where nothing was.
 	Load(name string) ([]byte, error)
@@ -30,12 +31,14 @@ type Pins interface {
 	Save(name string, data []byte) error
 }
 
-// Options are what the servers of a session need of it. Log, Pins, Told, Planted and Clarify may be nil; all else must be set, except where noted.
+// Options are what the servers of a session need of it. Log, Pins, Told, Planted and Clarify may be
+// nil; all else must be set, except where noted.
 type Options struct {
-	// Env gives the environment of a call of the session, whose Runner starts what this room has judged by itself.
+	// Env gives the environment of a call of the session, whose Runner starts what this room has
+	// judged by itself.
 	Env func() *tools.Env
-	// Allow says whether a server may be started, and asks a person where that takes it. An error is why not, see ErrRejected and
-	// NotNowError.
+	// Allow says whether a server may be started, and asks a person where that takes it. An error
+	// is why not, see ErrRejected and NotNowError.
 	Allow func(ctx context.Context, l Launch) error
 	// Accept asks a person whether a tool may go on as what it has become. An error is why not.
 	Accept func(ctx context.Context, c Change) error
@@ -43,23 +46,24 @@ type Options struct {
 	Changed func()
 	// Told is called with one sentence for a person when a server has failed; it must not block.
 	Told func(sentence string)
-	// Autorun is called with whole sentences for a person and the model where a process has changed files that run later, other than
-	// in a call: see autorun.Guard. It must not block.
+	// Autorun is called with whole sentences for a person and the model where a process has changed
+	// files that run later, other than in a call: see autorun.Guard. It must not block.
 	Autorun func(said []string)
 	// Clarify puts a question of a server's to the person, see tools.Env.
 	Clarify func(ctx context.Context, server string, q tools.Clarification) (string, error)
-	// Key gives the key that a command prints; an error is the predicate of a sentence about the command. It must be set where an entry
-	// has a KeyCommand.
+	// Key gives the key that a command prints; an error is the predicate of a sentence about the
+	// command. It must be set where an entry has a KeyCommand.
 	Key  func(command []string) (string, error)
 	Pins Pins
 	// Folders gives the absolute folders of the session, which servers get as roots. nil is none.
 	Folders func() []string
 	// Silence is how long a server may not be heard of; 0 means Silence.
 	Silence time.Duration
-	// Idle is how long the process of a server lives without a call; nil, or 0 from it, is until the session ends.
+	// Idle is how long the process of a server lives without a call; nil, or 0 from it, is until
+	// the session ends.
 	Idle func() time.Duration
-	// Judge says why an address of a server with a URL is not to be connected to; nil is dial.Public, and what the person has
-	// written down as an address. For tests.
+	// Judge says why an address of a server with a URL is not to be connected to; nil is
+	// dial.Public, and what the person has written down as an address. For tests.
 	Judge func(netip.Addr) error
 	Log   *slog.Logger
 }
@@ -103,8 +107,8 @@ func New(o Options) *Servers {
 	return s
 }
 
-// Configure has these servers be the ones that there are. Those that are the same as before go on; the others end in the background.
-// None is started. Of two with the same key the first one counts.
+// Configure has these servers be the ones that there are. Those that are the same as before go on;
+// the others end in the background. None is started. Of two with the same key the first one counts.
 func (s *Servers) Configure(entries []Entry) {
 	s.mu.Lock()
 	if s.closed {
@@ -167,7 +171,8 @@ func (s *Servers) servers() []*server {
 	return slices.Clone(s.list)
 }
 
-// Layers are the tools of the servers, as far as they are known. The slice is the same one until they change, and never changed.
+// Layers are the tools of the servers, as far as they are known. The slice is the same one until
+// they change, and never changed.
 func (s *Servers) Layers() []tools.Layer { return *s.layers.Load() }
 
 // Over is a set with the layers put in; the same set for the same one until the layers change.
@@ -203,8 +208,9 @@ func (s *Servers) changed() {
 	s.o.Changed()
 }
 
-// Prepare makes the tools of all servers known: of each whose tools were never seen by starting it. It returns when that is done, or
-// ctx has ended. What a person has to be asked about tools that have changed is asked then.
+// Prepare makes the tools of all servers known: of each whose tools were never seen by starting it.
+// It returns when that is done, or ctx has ended. What a person has to be asked about tools that
+// have changed is asked then.
 func (s *Servers) Prepare(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, v := range s.servers() {
@@ -221,7 +227,8 @@ func (s *Servers) Prepare(ctx context.Context) {
 	}
 }
 
-// Resolve makes the tool of that name known by starting the server that it would be of. It says whether there is such a tool now.
+// Resolve makes the tool of that name known by starting the server that it would be of. It says
+// whether there is such a tool now.
 func (s *Servers) Resolve(ctx context.Context, name string) (bool, error) {
 	key := KeyOf(name)
 	for _, v := range s.servers() {
@@ -240,12 +247,14 @@ func (s *Servers) Resolve(ctx context.Context, name string) (bool, error) {
 // State is how a server is doing.
 type State struct {
 	Name, Source string
-	// Own says that the person has written it down themselves, Command is its command or its URL in one line.
+	// Own says that the person has written it down themselves, Command is its command or its URL in
+	// one line.
 	Own     bool
 	Command string
 	// State is off, starting or ready; Reason is why it is off, where there is a reason.
 	State, Reason string
-	// Tools are the names of those on offer; Held are those that have changed and wait for a person.
+	// Tools are the names of those on offer; Held are those that have changed and wait for a
+	// person.
 	Tools, Held []string
 	// Remarks are what else is to be known, each a sentence.
 	Remarks []string

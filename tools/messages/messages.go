@@ -1,5 +1,5 @@
-// Package messages says what a model reads of a call in its language. The English text stands where it is said and is the key of its
-// translations, so that each text has one place.
+// Package messages says what a model reads of a call in its language. The English text stands where
+// it is said and is the key of its translations, so that each text has one place.
 package messages
 
 import (
@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// Language is a language that messages exist in; any other one, the zero value too, stands for English.
+// Language is a language that messages exist in; any other one, the zero value too, stands for
+// English.
 type Language string
 
 // The languages.
@@ -18,9 +19,10 @@ const (
 	Chinese Language = "zh-CN"
 )
 
-// Text is a message that can be said in every language: a format as fmt has it, in English, and what it is about. Names of tools and
-// parameters, paths, codes and what a program or a person said are arguments, which stay as they are; an argument that is a Text is said
-// in the same language. The zero value says nothing.
+// Text is a message that can be said in every language: a format as fmt has it, in English, and
+// what it is about. Names of tools and parameters, paths, codes and what a program or a person said
+// are arguments, which stay as they are; an argument that is a Text is said in the same language.
+// The zero value says nothing.
 type Text struct {
 	Format string
 	Args   []any

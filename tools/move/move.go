@@ -1,4 +1,5 @@
-// Package move is the tool move_file: it gives a file, a link, or a folder with all that is in it another path.
+// Package move is the tool move_file: it gives a file, a link, or a folder with all that is in it
+// another path.
 package move
 
 import (

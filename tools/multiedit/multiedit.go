@@ -1,4 +1,5 @@
-// Package multiedit is the tool multi_edit: several quotations of one file are replaced, all of them or none.
+// Package multiedit is the tool multi_edit: several quotations of one file are replaced, all of
+// them or none.
 package multiedit
 
 import (

@@ -1,8 +1,9 @@
 // Package near says how far two names are apart, for whoever proposes the one that was meant.
 package near
 
-// Distance is how many bytes must be put in, taken out or changed to get from a to b (Levenshtein). It takes the product of their
-// lengths, so names that a model or a file may have made long are cut first.
+// Distance is how many bytes must be put in, taken out or changed to get from a to b (Levenshtein).
+// It takes the product of their lengths, so names that a model or a file may have made long are cut
+// first.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -22,8 +23,9 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Slip says that written is name but for one letter too many, too few, changed, or in the place of its neighbour. Names that are farther
-// apart, or of fewer than four letters, may well mean different things.
+// Slip says that written is name but for one letter too many, too few, changed, or in the place of
+// its neighbour. Names that are farther apart, or of fewer than four letters, may well mean
+// different things.
 func Slip(written, name string) bool {
 	if len(name) < 4 {
 		return false

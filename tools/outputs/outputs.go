@@ -1,5 +1,5 @@
-// Package outputs keeps answers of a session that were too long for its model, so that the model can read on where they were cut. They
-// end with the session.
+// Package outputs keeps answers of a session that were too long for its model, so that the model
+// can read on where they were cut. They end with the session.
 package outputs
 
 import (
@@ -16,14 +16,16 @@ import (
 const Prefix = "output:"
 
 const (
-	// Width is how many characters a line has at most: a longer one becomes several, so that all of it can be shown.
+	// Width is how many characters a line has at most: a longer one becomes several, so that all of
+	// it can be shown.
 	Width = 2000
-	// maxMemory is how many bytes of outputs are held in memory where there is no file, maxSpilled how many in files, and fullFile the
-	// size from which on a file takes no further one.
+	// maxMemory is how many bytes of outputs are held in memory where there is no file, maxSpilled
+	// how many in files, and fullFile the size from which on a file takes no further one.
 	maxMemory, maxSpilled, fullFile = 2 << 20, 64 << 20, 8 << 20
 )
 
-// ErrGone is the error for an output that was dropped after later ones, or that an earlier process kept.
+// ErrGone is the error for an output that was dropped after later ones, or that an earlier process
+// kept.
 var ErrGone = errors.New("the output is not kept any more")
 
 // File is a temporary file without a name. Its content is gone once it is closed.
@@ -33,10 +35,11 @@ type File interface {
 	io.Closer
 }
 
-// Outputs are those of one session. The zero value keeps them in memory alone. All methods may be called concurrently.
+// Outputs are those of one session. The zero value keeps them in memory alone. All methods may be
+// called concurrently.
 type Outputs struct {
-	// Spill makes a file for outputs, so that a session at rest holds none of them in memory. Where it is nil or fails, memory has the
-	// latest ones.
+	// Spill makes a file for outputs, so that a session at rest holds none of them in memory. Where
+	// it is nil or fails, memory has the latest ones.
 	Spill func() (File, error)
 
 	mu     sync.Mutex
@@ -59,7 +62,8 @@ type spill struct {
 	size int64
 }
 
-// ID is the id for the answer to a call: that of the call, where a path can have it as it is, else a hash of it.
+// ID is the id for the answer to a call: that of the call, where a path can have it as it is, else
+// a hash of it.
 func ID(call string) string {
 	plain := call != "" && len(call) <= 64 && strings.Trim(call, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 	if plain {
@@ -93,7 +97,8 @@ func Lines(s string) string {
 	return b.String()
 }
 
-// Keep keeps the Lines of a text under an id, the latest where the id was used before. It drops the oldest ones if there are too many.
+// Keep keeps the Lines of a text under an id, the latest where the id was used before. It drops the
+// oldest ones if there are too many.
 func (o *Outputs) Keep(id, text string) {
 	text = Lines(text)
 	o.mu.Lock()

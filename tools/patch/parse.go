@@ -30,8 +30,8 @@ type operation struct {
 	program  bool // the file that is added may be executed
 }
 
-// hunk is one place of an update. bare is how many blank lines at its end have no mark before them, and may separate it from what
-// follows.
+// hunk is one place of an update. bare is how many blank lines at its end have no mark before them,
+// and may separate it from what follows.
 type hunk struct {
 	block text.Block
 	line  int
@@ -80,7 +80,8 @@ type parser struct {
 	elsewhere string
 }
 
-// parse reads a patch: the grammar of the tool's description, or a unified diff, as diff and git write it. An error is a *ParseError.
+// parse reads a patch: the grammar of the tool's description, or a unified diff, as diff and git
+// write it. An error is a *ParseError.
 func parse(s string) ([]operation, error) {
 	p := &parser{first: 1}
 	s = decoded(strings.TrimPrefix(s, "\uFEFF"))
@@ -139,7 +140,8 @@ func (p *parser) blanks() {
 	}
 }
 
-// marked gives what follows a mark and a blank in a line: a name may begin and end with further blanks.
+// marked gives what follows a mark and a blank in a line: a name may begin and end with further
+// blanks.
 func marked(line, mark string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(strings.TrimLeft(line, " \t"), mark)
 	return strings.TrimPrefix(rest, " "), ok
@@ -368,7 +370,8 @@ func (p *parser) body(h *hunk, left span) error {
 	return nil
 }
 
-// holds says that the head of the hunk counts a line, though it looks like the head of a file: it removes "-- a text".
+// holds says that the head of the hunk counts a line, though it looks like the head of a file: it
+// removes "-- a text".
 func (s span) holds(line string) bool {
 	head := strings.HasPrefix(line, "diff --git ") || strings.HasPrefix(line, "--- a/") || strings.HasPrefix(line, "--- "+devNull)
 	return s.known && s.old > 0 && s.new > 0 && !head

@@ -1,4 +1,5 @@
-// Package patch is the tool patch: it adds, deletes, updates and moves files in one change, all of it or nothing.
+// Package patch is the tool patch: it adds, deletes, updates and moves files in one change, all of
+// it or nothing.
 package patch
 
 import (
@@ -59,8 +60,8 @@ type target struct {
 	replaces    bool          // an update whose content is all of the file: it was deleted and added
 }
 
-// targets reads the patch and finds the files that it is about, each once: updates of one file become one, and so do its deletion and
-// addition after that.
+// targets reads the patch and finds the files that it is about, each once: updates of one file
+// become one, and so do its deletion and addition after that.
 func targets(env *tools.Env, in Args) ([]target, error) {
 	ops, err := parse(in.Patch)
 	if err != nil {
@@ -109,7 +110,8 @@ func targets(env *tools.Env, in Args) ([]target, error) {
 	return out, nil
 }
 
-// existing is a name as it stands in the patch, if a file has it, else without the blanks and the quotes round it.
+// existing is a name as it stands in the patch, if a file has it, else without the blanks and the
+// quotes round it.
 func existing(env *tools.Env, written string) string {
 	if env.Paths.Literal(written) {
 		return written

@@ -151,7 +151,8 @@ func unquoted(s string) string {
 	return s
 }
 
-// gitPaths are the two paths of a line of git, where that tells them apart: they are the same, but for a/ and b/.
+// gitPaths are the two paths of a line of git, where that tells them apart: they are the same, but
+// for a/ and b/.
 func gitPaths(s string) (from, to string) {
 	if n := len(s) / 2; len(s)%2 == 1 && s[n] == ' ' {
 		a, okA := strings.CutPrefix(unquoted(s[:n]), "a/")

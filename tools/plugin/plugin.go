@@ -1,8 +1,10 @@
-// Package plugin makes tools of programs that a person has installed: a folder with a plugin.json says what they are, and each call is
-// one process, which gets the arguments on its standard input and prints the answer.
+// Package plugin makes tools of programs that a person has installed: a folder with a plugin.json
+// says what they are, and each call is one process, which gets the arguments on its standard input
+// and prints the answer.
 //
-// A process runs in the sandbox of commands, and is judged as a command is. One of a tool that only reads runs so that it can change
-// nothing, and needs no question; any other is asked about as its tool is declared. What it answers is that of a foreign tool.
+// A process runs in the sandbox of commands, and is judged as a command is. One of a tool that only
+// reads runs so that it can change nothing, and needs no question; any other is asked about as its
+// tool is declared. What it answers is that of a foreign tool.
 package plugin
 
 import (
@@ -45,8 +47,9 @@ type entry struct {
 	Command []string `json:"command"`
 }
 
-// Layer makes the tools of a plug-in out of its manifest. folder is the absolute one that it lies in, from which relative programs start.
-// The error says what is wrong with the manifest; then there are none.
+// Layer makes the tools of a plug-in out of its manifest. folder is the absolute one that it lies
+// in, from which relative programs start. The error says what is wrong with the manifest; then
+// there are none.
 func Layer(folder string, js []byte) (l tools.Layer, id string, err error) {
 	var m manifest
 	dec := json.NewDecoder(bytes.NewReader(js))
@@ -94,7 +97,8 @@ func (e entry) tool(folder, id string) (tools.Tool, error) {
 	return foreign.New(spec, p.needs, p.run)
 }
 
-// needs are those of the process: that of a tool that only reads is confined so that it can do no more.
+// needs are those of the process: that of a tool that only reads is confined so that it can do no
+// more.
 func (p program) needs(env *tools.Env, _ json.RawMessage) ([]tools.Need, error) {
 	dir, err := env.Paths.Readable(".")
 	if err != nil {

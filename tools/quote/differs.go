@@ -9,8 +9,9 @@ import (
 	"tandem/filetime/text"
 )
 
-// fold takes a difference out of a line, by which a quotation and the text that it means often differ. says words the
-// difference, from what the quotation, by its label, and what the file has there.
+// fold takes a difference out of a line, by which a quotation and the text that it means often
+// differ. says words the difference, from what the quotation, by its label, and what the file has
+// there.
 type fold struct {
 	line func(string) string
 	says func(label string, old, file []string) string

@@ -1,5 +1,6 @@
-// Package quote finds what a model quotes of a file in the texts that the model was shown, carries the edits made of it to the present,
-// and words the answer where that fails: not found, at several places, not read, changed by somebody else, or done already.
+// Package quote finds what a model quotes of a file in the texts that the model was shown, carries
+// the edits made of it to the present, and words the answer where that fails: not found, at several
+// places, not read, changed by somebody else, or done already.
 package quote
 
 import (
@@ -26,13 +27,16 @@ type Part struct {
 	Old, New string
 	// All replaces it at every place; else it has to stand at one place only.
 	All bool
-	// Block, where it is not nil, is the hunk of a patch that the part is, in place of Old, New and All.
+	// Block, where it is not nil, is the hunk of a patch that the part is, in place of Old, New and
+	// All.
 	Block *text.Block
-	// Bare is how many blank lines at the end of Block may be no part of it: it is looked for without them too.
+	// Bare is how many blank lines at the end of Block may be no part of it: it is looked for
+	// without them too.
 	Bare int
 }
 
-// locate finds the part in t. Of several places for a block, those from the offset from on are preferred.
+// locate finds the part in t. Of several places for a block, those from the offset from on are
+// preferred.
 func (p Part) locate(t text.Text, from int) (text.Found, error) {
 	var missing *text.NotFoundError
 	if p.Block == nil {
@@ -55,8 +59,9 @@ func (p Part) locate(t text.Text, from int) (text.Found, error) {
 	return found, err
 }
 
-// before finds a block that quotes the text as it was before the parts that made edits of it, as the hunks of a patch that was written at once
-// do, and carries it over those. ok is false where it is no such block, or would change what they have changed or do the same again.
+// before finds a block that quotes the text as it was before the parts that made edits of it, as
+// the hunks of a patch that was written at once do, and carries it over those. ok is false where it
+// is no such block, or would change what they have changed or do the same again.
 func (p Part) before(base text.Text, made text.Set, from int) (found text.Found, ok bool) {
 	if p.Block == nil || len(made) == 0 {
 		return found, false
@@ -144,8 +149,8 @@ func (p Part) lines() string {
 	return p.Label
 }
 
-// Search looks for the parts of a call in one file. The parts are made in order, each in the text as those before it leave it, and all of
-// them or none.
+// Search looks for the parts of a call in one file. The parts are made in order, each in the text
+// as those before it leave it, and all of them or none.
 type Search struct {
 	Env   *tools.Env
 	Place sandbox.Place
@@ -162,7 +167,8 @@ type Match struct {
 	Edit filetime.FileEdit
 	// Line is the first place, from 1, as things stand.
 	Line int
-	// Count is how many places there are, Tier the farthest from the quotations that one of them is; Fuzzy says that one is no exact match.
+	// Count is how many places there are, Tier the farthest from the quotations that one of them
+	// is; Fuzzy says that one is no exact match.
 	Count    int
 	Tier     int
 	TierName string
@@ -176,7 +182,8 @@ type Match struct {
 // Fuzzy says that a place is like its quotation and not the same.
 func (m *Match) Fuzzy() bool { return m.Tier > text.TierLineEnds }
 
-// PartError says which part of a Search could not be made: Index is that in Parts. It wraps a *tools.Refusal or a *filetime.Conflict.
+// PartError says which part of a Search could not be made: Index is that in Parts. It wraps a
+// *tools.Refusal or a *filetime.Conflict.
 type PartError struct {
 	Index int
 	Err   error
@@ -186,9 +193,11 @@ func (e *PartError) Error() string { return e.Err.Error() }
 
 func (e *PartError) Unwrap() error { return e.Err }
 
-// Run finds the parts in the texts that the model was shown, the newest first. The first text that holds all of them word for word
-// decides, else the first that holds something like them. An error is a *tools.Refusal, which may be the success of an edit that somebody
-// else has made already, a *filetime.Conflict, or one of Env.Read; a *PartError around it names the part where it is about one.
+// Run finds the parts in the texts that the model was shown, the newest first. The first text that
+// holds all of them word for word decides, else the first that holds something like them. An error
+// is a *tools.Refusal, which may be the success of an edit that somebody else has made already, a
+// *filetime.Conflict, or one of Env.Read; a *PartError around it names the part where it is about
+// one.
 func (s *Search) Run(ctx context.Context) (*Match, error) {
 	now, err := s.Env.Read(ctx, s.Place)
 	if err != nil {
@@ -292,7 +301,8 @@ func carried(r text.Range, over text.Mapping) text.Range {
 	return text.Range{Start: start, End: max(start, over.Pos(r.End, false))}
 }
 
-// others leaves those places in what was found of part k that do not lie in what the very same part put there before, and counts them.
+// others leaves those places in what was found of part k that do not lie in what the very same part
+// put there before, and counts them.
 func (s *Search) others(k int, m *Match, found *text.Found) int {
 	if len(s.own[k]) == 0 {
 		return found.Count
@@ -374,7 +384,8 @@ func (m *Match) Plan() *tools.Plan {
 // first is the first place of the first part.
 func (m *Match) first() text.Range { return m.at[0][0] }
 
-// meets gives the changes of others within the places of matches that were not exact: there the likeness proves nothing.
+// meets gives the changes of others within the places of matches that were not exact: there the
+// likeness proves nothing.
 func (m *Match) meets() []text.Conflict {
 	var out []text.Conflict
 	v := &m.Edit
@@ -400,8 +411,8 @@ func (m *Match) meets() []text.Conflict {
 	return out
 }
 
-// moved takes the edit of texts that others have changed where they were, if they moved them as they were: each stands elsewhere now,
-// or where it was, exactly and once.
+// moved takes the edit of texts that others have changed where they were, if they moved them as
+// they were: each stands elsewhere now, or where it was, exactly and once.
 func (s *Search) moved(m *Match, found []text.Conflict) (*Match, error) {
 	v := m.Edit
 	now := v.Since.Apply(v.Base)
@@ -430,7 +441,8 @@ type Value struct {
 	Already bool `json:"already,omitzero"`
 }
 
-// already answers an edit that by has made; since leads from the text that it was made for to l.After.
+// already answers an edit that by has made; since leads from the text that it was made for to
+// l.After.
 func (m *Match) already(l filetime.LandedFile, by filetime.Author, since text.Set) tools.Result {
 	var at []text.Range
 	after := since.Mapping()
@@ -501,7 +513,8 @@ func (m *Match) Likeness() string {
 	return b.String()
 }
 
-// lineIn gives the line of the landed text, from 1, that a place which begins at an offset has come to.
+// lineIn gives the line of the landed text, from 1, that a place which begins at an offset has come
+// to.
 func (m *Match) lineIn(l filetime.LandedFile) func(start int) int {
 	ends := map[int]bool{} // what is put in there belongs to the place before
 	for _, at := range m.at {

@@ -12,11 +12,13 @@ import (
 )
 
 const (
-	// maxShown is how many of several places are shown, beside how many lines before and after each.
+	// maxShown is how many of several places are shown, beside how many lines before and after
+	// each.
 	maxShown, beside = 10, 2
 	// maxQuoted is how many lines of a place are shown that a quotation may have meant.
 	maxQuoted = 40
-	// maxShort is how many bytes a file has at most that is shown whole where nothing in it is what is looked for.
+	// maxShort is how many bytes a file has at most that is shown whole where nothing in it is what
+	// is looked for.
 	maxShort = 4 << 10
 )
 
@@ -36,7 +38,8 @@ func (s *Search) repeated(k int) error {
 		"%s: your own edit put it there. Nothing was changed.\n%sTo change it further, %s.", s.name, e, further)
 }
 
-// several refuses a part that stands at several places of the text that the parts in m leave, unless all of them are the session's own.
+// several refuses a part that stands at several places of the text that the parts in m leave,
+// unless all of them are the session's own.
 func (s *Search) several(k int, m *Match, found *text.AmbiguousError) error {
 	work := m.Edit.Edits.Apply(m.Edit.Base)
 	if all, err := s.Parts[k].everywhere(work); err == nil && len(all.Matches) > 0 && s.others(k, m, &all) == 0 {
@@ -73,7 +76,8 @@ func (s *Search) ambiguous(k int, m *Match, found *text.AmbiguousError) error {
 		p.Label, found.Count, s.name, strings.Join(names, ", "), what, strings.TrimSuffix(e.String(), "\n"))
 }
 
-// unread refuses to edit a file of which the model has seen nothing, and shows the places, so that the same call can be sent again.
+// unread refuses to edit a file of which the model has seen nothing, and shows the places, so that
+// the same call can be sent again.
 func (s *Search) unread() error {
 	s.own = make([][]text.Range, len(s.Parts))
 	m, k, err := s.try(filetime.View{Text: s.now.Text, Rev: s.now.Rev})
@@ -138,7 +142,8 @@ func NoChange(label string) error {
 	return tools.Refuse(tools.NoChange, "same", "%s and %s are the same: nothing was changed. Give the new text in %s.", label, new, new)
 }
 
-// missing says what is there instead of part k, or of the line that it is to stand below. The places that it shows count as seen.
+// missing says what is there instead of part k, or of the line that it is to stand below. The
+// places that it shows count as seen.
 func (s *Search) missing(k int, views []filetime.View, context *text.ContextError) error {
 	p := s.Parts[k]
 	if context != nil { // what is looked for is that line

@@ -1,7 +1,9 @@
-// Package rawjson writes JSON that is mostly text, of which an answer may have many megabytes, faster than an encoder that looks at types.
+// Package rawjson writes JSON that is mostly text, of which an answer may have many megabytes,
+// faster than an encoder that looks at types.
 //
-// It stays because an answer of 10 MB takes more than 5 % longer without it: its text is encoded twice in 51 to 67 ms, and by pieces once in
-// 10 to 27 ms, beside a search of 250 to 510 ms (two processors, busy).
+// It stays because an answer of 10 MB takes more than 5 % longer without it: its text is encoded
+// twice in 51 to 67 ms, and by pieces once in 10 to 27 ms, beside a search of 250 to 510 ms (two
+// processors, busy).
 package rawjson
 
 import (
@@ -19,7 +21,8 @@ type Pieced interface {
 	JSONPieces() ([][]byte, error)
 }
 
-// Text is a text that may become very long and is not copied for it. The zero value is an empty one.
+// Text is a text that may become very long and is not copied for it. The zero value is an empty
+// one.
 type Text struct {
 	pieces [][]byte
 	before int // bytes in pieces
@@ -33,7 +36,8 @@ const piece = 256 << 10
 // Size is how many bytes the text has.
 func (t *Text) Size() int { return t.before + len(t.Last) }
 
-// Grown begins another piece where the last one is long. It is called between two things that are appended.
+// Grown begins another piece where the last one is long. It is called between two things that are
+// appended.
 func (t *Text) Grown() {
 	if len(t.Last) >= piece {
 		t.pieces, t.before = append(t.pieces, t.Last), t.Size()
@@ -44,7 +48,8 @@ func (t *Text) Grown() {
 // Pieces are the text.
 func (t *Text) Pieces() [][]byte { return append(slices.Clip(t.pieces), t.Last) }
 
-// String is s as a JSON string, see AppendString. The pieces of a long one are made at the same time.
+// String is s as a JSON string, see AppendString. The pieces of a long one are made at the same
+// time.
 func String(s string) [][]byte {
 	const most = piece / 2 // which becomes about a piece where every second byte is escaped
 	var parts []string
@@ -77,7 +82,8 @@ func String(s string) [][]byte {
 	return pieces
 }
 
-// AppendString appends s to b as a JSON string (RFC 8259 §7), as encoding/json/v2 writes it: each byte that is no UTF-8 is U+FFFD.
+// AppendString appends s to b as a JSON string (RFC 8259 §7), as encoding/json/v2 writes it: each
+// byte that is no UTF-8 is U+FFFD.
 func AppendString(b []byte, s string) []byte { return append(appendEscaped(append(b, '"'), s), '"') }
 
 // appendEscaped appends what stands between the quotes.
@@ -118,7 +124,8 @@ func appendEscaped(b []byte, s string) []byte {
 	}
 }
 
-// plain is how many bytes s begins with that are ASCII and stand in a JSON string as they are, eight looked at at a time.
+// plain is how many bytes s begins with that are ASCII and stand in a JSON string as they are,
+// eight looked at at a time.
 func plain(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -126,8 +133,8 @@ func plain(s string) int {
 		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 		quote, slash := w^ones*'"', w^ones*'\\'
-		// A byte's highest bit is set where it was before, where the byte is below 0x20, or 0 after the exclusive or; the lowest such byte
-		// is certain.
+		// A byte's highest bit is set where it was before, where the byte is below 0x20, or 0 after
+		// the exclusive or; the lowest such byte is certain.
 		found := (w - ones*0x20) | w
 		found |= (quote - ones) &^ quote
 		found |= (slash - ones) &^ slash

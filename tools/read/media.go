@@ -15,8 +15,8 @@ import (
 	"tandem/tools"
 )
 
-// mediaType is a format of files that a model is shown as a part of the answer and not as text. begins says whether a file begins as one
-// of the format does.
+// mediaType is a format of files that a model is shown as a part of the answer and not as text.
+// begins says whether a file begins as one of the format does.
 type mediaType struct {
 	mimeType string
 	kind     tools.PartKind
@@ -40,14 +40,16 @@ var (
 // media are the formats by the extension of the file's name.
 var media = map[string]mediaType{".png": png, ".jpg": jpeg, ".jpeg": jpeg, ".gif": gif, ".webp": webp, ".pdf": pdf}
 
-// octets is the type of a file that is not of the format that its name promises. No service takes it, so that the model is told.
+// octets is the type of a file that is not of the format that its name promises. No service takes
+// it, so that the model is told.
 const octets = "application/octet-stream"
 
 // headBytes is how much of a file says what it is: a PDF may have something before its header.
 const headBytes = 1024
 
-// typeOf is the type of a file by its extension and its first bytes: both must be known, and of two formats the bytes decide, since
-// services refuse a request whose data is not of the type that it names.
+// typeOf is the type of a file by its extension and its first bytes: both must be known, and of two
+// formats the bytes decide, since services refuse a request whose data is not of the type that it
+// names.
 func typeOf(ext string, head []byte) string {
 	head = head[:min(len(head), headBytes)]
 	promised := media[ext]
@@ -69,8 +71,8 @@ type mediaValue struct {
 	Source    string `json:"source"`
 }
 
-// shown reads an image or a document as a part. It is nil where the file is read as text: by its name it is neither, it is not there,
-// or it is text in fact, such as a pointer of Git LFS.
+// shown reads an image or a document as a part. It is nil where the file is read as text: by its
+// name it is neither, it is not there, or it is text in fact, such as a pointer of Git LFS.
 func shown(ctx context.Context, env *tools.Env, place sandbox.Place) *tools.Result {
 	ext := strings.ToLower(filepath.Ext(place.Path()))
 	promised, ok := media[ext]

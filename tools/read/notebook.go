@@ -15,7 +15,8 @@ import (
 	"tandem/tools"
 )
 
-// cell is one cell of a notebook, nbformat 4. Source and the texts of outputs are a string or a list of strings.
+// cell is one cell of a notebook, nbformat 4. Source and the texts of outputs are a string or a
+// list of strings.
 type cell struct {
 	Type    string   `json:"cell_type"`
 	Source  lines    `json:"source"`
@@ -32,7 +33,8 @@ type output struct {
 	Value string           `json:"evalue"`
 }
 
-// lines is a text that may be written as a list of its lines. What is neither is empty: data of other types may be any JSON.
+// lines is a text that may be written as a list of its lines. What is neither is empty: data of
+// other types may be any JSON.
 type lines string
 
 func (l *lines) UnmarshalJSON(raw []byte) error {
@@ -109,8 +111,8 @@ type notebookValue struct {
 	Version    *int32 `json:"version,omitempty"`
 }
 
-// notebook shows a notebook by its cells. None of its lines count as seen whole, since what is edited is the JSON. It is nil for a file
-// that is none.
+// notebook shows a notebook by its cells. None of its lines count as seen whole, since what is
+// edited is the JSON. It is nil for a file that is none.
 func notebook(env *tools.Env, snap filetime.Snapshot) *tools.Result {
 	if strings.ToLower(filepath.Ext(snap.Path)) != ".ipynb" {
 		return nil

@@ -45,7 +45,8 @@ type value struct {
 	Path      string `json:"path"`
 	StartLine int    `json:"startLine"`
 	EndLine   int    `json:"endLine"`
-	// StartColumn and EndColumn are the characters of the line, from 1, where a part of it was asked for.
+	// StartColumn and EndColumn are the characters of the line, from 1, where a part of it was
+	// asked for.
 	StartColumn int    `json:"startColumn,omitzero"`
 	EndColumn   int    `json:"endColumn,omitzero"`
 	TotalLines  int    `json:"totalLines"`
@@ -95,12 +96,14 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	return tools.ToRead(env, in.Path)
 }
 
-// window is which lines are wanted: first counts from 1, most is how many at most, 0 meaning all the rest.
+// window is which lines are wanted: first counts from 1, most is how many at most, 0 meaning all
+// the rest.
 type window struct {
 	first, most int
 	// asked says that somebody wanted just these lines.
 	asked bool
-	// column is the first character of the line that is wanted, from 1, width how many at most; 0 is all of the line.
+	// column is the first character of the line that is wanted, from 1, width how many at most; 0
+	// is all of the line.
 	column, width int
 }
 
@@ -339,7 +342,8 @@ func (p *page) bare(line string) string {
 	return line
 }
 
-// columns takes in the part of a line that is wanted, which begins at a byte offset; the line has size characters.
+// columns takes in the part of a line that is wanted, which begins at a byte offset; the line has
+// size characters.
 func (p *page) columns(part string, size, at int) {
 	if p.size = max(size, 1); p.column <= p.size {
 		p.Columns(p.first, part, p.column, size, at)
@@ -395,8 +399,8 @@ func (p *page) result(path string, total int) (tools.Result, error) {
 	return r, nil
 }
 
-// refused words what the files cannot give as text, with what to do instead. A range of a file that is too large to be
-// held is read from the disk.
+// refused words what the files cannot give as text, with what to do instead. A range of a file that
+// is too large to be held is read from the disk.
 func refused(ctx context.Context, env *tools.Env, place sandbox.Place, w window, fe *filetime.Error) (tools.Result, error) {
 	switch {
 	case fe.Code == filetime.BinaryFile && fe.Reason != "encoding":
@@ -458,13 +462,15 @@ func large(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (
 	return tools.Result{}, context.Cause(ctx)
 }
 
-// line is one line of a stream: a part of its text, and how many characters and, with its end, bytes it has.
+// line is one line of a stream: a part of its text, and how many characters and, with its end,
+// bytes it has.
 type line struct {
 	text        string
 	size, bytes int
 }
 
-// limited reads one line, of which it keeps so many characters behind the first few, and nothing where keep is false.
+// limited reads one line, of which it keeps so many characters behind the first few, and nothing
+// where keep is false.
 func limited(in *bufio.Reader, keep bool, skipped, most int) (line, error) {
 	var l line
 	var kept []byte

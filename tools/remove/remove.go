@@ -1,4 +1,5 @@
-// Package remove is the tool delete_file: it deletes a file, a link, or a folder with all that is in it.
+// Package remove is the tool delete_file: it deletes a file, a link, or a folder with all that is
+// in it.
 package remove
 
 import (
@@ -31,7 +32,8 @@ type Args struct {
 	Recursive bool   `json:"recursive,omitempty" desc:"Delete a directory with all that is in it." default:"false"`
 }
 
-// Value is what a program gets. Entry is file, bytes, link or folder; the counts are of what is below a folder.
+// Value is what a program gets. Entry is file, bytes, link or folder; the counts are of what is
+// below a folder.
 type Value struct {
 	Path  string `json:"path"`
 	Entry string `json:"entry"`
@@ -125,7 +127,8 @@ func plan(ctx context.Context, env *tools.Env, in Args) (*tools.Plan, error) {
 	}, nil
 }
 
-// file deletes one file: a text as the model saw it, anything else as it is now, which cannot be undone.
+// file deletes one file: a text as the model saw it, anything else as it is now, which cannot be
+// undone.
 func (r *removal) file(ctx context.Context, f entry.Found) error {
 	now, err := r.env.Read(ctx, f.Place)
 	switch {
@@ -157,7 +160,8 @@ func (r *removal) whole(f entry.Found, kind filetime.Entry) {
 	r.value.Entry = string(kind)
 }
 
-// folder deletes all that is in a folder, from the bottom to the top: the texts so that they can be restored.
+// folder deletes all that is in a folder, from the bottom to the top: the texts so that they can be
+// restored.
 func (r *removal) folder(ctx context.Context, f entry.Found) (title string, err error) {
 	all, err := entry.List(r.env, f, "deleted")
 	if err != nil {

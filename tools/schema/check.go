@@ -16,9 +16,10 @@ import (
 	"tandem/tools/near"
 )
 
-// Issue is one thing that is wrong with the arguments. Path is written $.items[2].name, Pointer as RFC 6901 has it;
-// Expected is a type name, "present", "absent", "enum[A,B]", "length >= 1" or a bound like ">= 1"; Received describes
-// what was there in at most 60 characters; Message is a sentence for the model.
+// Issue is one thing that is wrong with the arguments. Path is written $.items[2].name, Pointer as
+// RFC 6901 has it; Expected is a type name, "present", "absent", "enum[A,B]", "length >= 1" or a
+// bound like ">= 1"; Received describes what was there in at most 60 characters; Message is a
+// sentence for the model.
 type Issue struct {
 	Path     string `json:"path"`
 	Pointer  string `json:"pointer"`
@@ -27,8 +28,9 @@ type Issue struct {
 	Message  string `json:"message"`
 }
 
-// Checked is what came of checking arguments: Args are normalised and hold the defaults, and are of use only where
-// there are no Issues. Coerced lists the paths whose name or value was changed to fit.
+// Checked is what came of checking arguments: Args are normalised and hold the defaults, and are of
+// use only where there are no Issues. Coerced lists the paths whose name or value was changed to
+// fit.
 type Checked struct {
 	Args    json.RawMessage
 	Coerced []string
@@ -46,8 +48,9 @@ func (s *Schema) Check(raw json.RawMessage, coerce bool) Checked {
 	return s.CheckIn(messages.English, raw, coerce)
 }
 
-// CheckIn checks raw, which may be anything, and tells everything that is wrong with it at once, with messages in a language. Other names
-// of a parameter are always understood; values of another type are turned into what the schema wants only with coerce.
+// CheckIn checks raw, which may be anything, and tells everything that is wrong with it at once,
+// with messages in a language. Other names of a parameter are always understood; values of another
+// type are turned into what the schema wants only with coerce.
 func (s *Schema) CheckIn(language messages.Language, raw json.RawMessage, coerce bool) Checked {
 	c := checker{coerce: coerce, language: language}
 	v, err := decode(raw)
@@ -285,7 +288,8 @@ func (c *checker) value(n *node, v any, at place) any {
 	return v
 }
 
-// choice checks v against the values allowed; a text that differs in case alone is corrected where coercion is on.
+// choice checks v against the values allowed; a text that differs in case alone is corrected where
+// coercion is on.
 func (c *checker) choice(n *node, v any, at place) any {
 	if n.enum == nil {
 		return v
@@ -427,7 +431,8 @@ func (n *node) takesNull() bool {
 	return false
 }
 
-// hint names the parameter that the unknown one is a slip of, else all there are: a guess that is wrong costs a call.
+// hint names the parameter that the unknown one is a slip of, else all there are: a guess that is
+// wrong costs a call.
 func (n *node) hint(key string, given map[string]any) messages.Text {
 	if len(n.order) == 0 {
 		return messages.Of("; there are no parameters here")

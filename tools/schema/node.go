@@ -91,7 +91,8 @@ func (n *node) add(name string, child *node) {
 	}
 }
 
-// exact says that a name is that of a path, an address or a command, as far as a name tells, since a JSON Schema cannot declare it.
+// exact says that a name is that of a path, an address or a command, as far as a name tells, since
+// a JSON Schema cannot declare it.
 func exact(name string) bool {
 	name = fold(name)
 	return slices.ContainsFunc([]string{
@@ -120,7 +121,8 @@ func (n *node) alias(alias, name string) error {
 	return nil
 }
 
-// fold drops the differences between filePath, file_path, FilePath and filepath. An option of a command keeps its case: -B is not -b.
+// fold drops the differences between filePath, file_path, FilePath and filepath. An option of a
+// command keeps its case: -B is not -b.
 func fold(name string) string {
 	if strings.HasPrefix(name, "-") {
 		return name
@@ -128,7 +130,8 @@ func fold(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 }
 
-// compiler turns a schema that somebody else wrote into nodes, and notes in beyond whether it says more than they can.
+// compiler turns a schema that somebody else wrote into nodes, and notes in beyond whether it says
+// more than they can.
 type compiler struct {
 	root   *jsonschema.Schema
 	done   map[*jsonschema.Schema]*node
@@ -179,7 +182,8 @@ func (c *compiler) compile(s *jsonschema.Schema) *node {
 	return n
 }
 
-// inOrder brings the properties of n into the order of the schema that it was compiled from, which the library does not keep.
+// inOrder brings the properties of n into the order of the schema that it was compiled from, which
+// the library does not keep.
 func (n *node) inOrder(js json.RawMessage) {
 	var s struct{ Properties, Items json.RawMessage }
 	if n == nil || json.Unmarshal(js, &s) != nil {
@@ -216,9 +220,9 @@ func (c *compiler) local(ref string) *jsonschema.Schema {
 	return nil
 }
 
-// bounded counts how many schemas a value may be held against at worst, down to nothing left of budget. It is false
-// for a schema that contains itself: the library follows such a one without end, or for a time that doubles with every
-// level of the value.
+// bounded counts how many schemas a value may be held against at worst, down to nothing left of
+// budget. It is false for a schema that contains itself: the library follows such a one without
+// end, or for a time that doubles with every level of the value.
 func (c *compiler) bounded(s *jsonschema.Schema, budget *int) bool {
 	if *budget--; *budget < 0 || s.DynamicRef != "" {
 		return false
@@ -246,7 +250,8 @@ func (c *compiler) bounded(s *jsonschema.Schema, budget *int) bool {
 	return true
 }
 
-// notNull is the one of two alternatives that is not just null, nil where that is not how they stand.
+// notNull is the one of two alternatives that is not just null, nil where that is not how they
+// stand.
 func notNull(alternatives []*jsonschema.Schema) *jsonschema.Schema {
 	if len(alternatives) == 2 && alternatives[0].Type == "null" {
 		return alternatives[1]

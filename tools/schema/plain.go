@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// maxDepthPlain bounds how many references and alternatives are followed to the properties of a root.
+// maxDepthPlain bounds how many references and alternatives are followed to the properties of a
+// root.
 const maxDepthPlain = 16
 
-// plain is a tidy schema as services take it for the parameters of a tool: an object at its root, without alternatives there; every
-// list says what is in it; nothing is required that no property describes. What arguments a call may have does not get narrower by it.
+// plain is a tidy schema as services take it for the parameters of a tool: an object at its root,
+// without alternatives there; every list says what is in it; nothing is required that no property
+// describes. What arguments a call may have does not get narrower by it.
 func plain(js json.RawMessage) json.RawMessage {
 	m, ok := object(js)
 	if !ok {
@@ -25,7 +27,8 @@ func plain(js json.RawMessage) json.RawMessage {
 // alternatives are what a service refuses at the root of parameters.
 var alternatives = []string{"anyOf", "oneOf", "allOf", "not", "enum", "const", "$ref", "if", "then", "else"}
 
-// flat is a root as an object with all the properties that it may have by its references and alternatives.
+// flat is a root as an object with all the properties that it may have by its references and
+// alternatives.
 func (w *tidier) flat(m members) members {
 	odd := slices.ContainsFunc(m, func(o member) bool { return slices.Contains(alternatives, o.name) })
 	if !odd && string(m.get("type")) == `"object"` {
@@ -51,7 +54,8 @@ func (w *tidier) flat(m members) members {
 	return append(members{{"type", json.RawMessage(`"object"`)}}, m...)
 }
 
-// fields are the properties that an object may have, those that it must have, and what else a model has to know.
+// fields are the properties that an object may have, those that it must have, and what else a model
+// has to know.
 type fields struct {
 	properties members
 	required   []json.RawMessage
@@ -149,7 +153,8 @@ func contains(names []json.RawMessage, name []byte) bool {
 	return slices.ContainsFunc(names, func(n json.RawMessage) bool { return bytes.Equal(n, name) })
 }
 
-// lists completes a schema and all below it: a list without a word about its items gets one, and what is required is described.
+// lists completes a schema and all below it: a list without a word about its items gets one, and
+// what is required is described.
 func (w *tidier) lists(js json.RawMessage) json.RawMessage {
 	m, ok := object(js)
 	if !ok {

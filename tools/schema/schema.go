@@ -1,5 +1,6 @@
-// Package schema makes one definition of a tool's arguments serve three readers: the Go struct that the tool works
-// with, the JSON Schema that programs and in short the model are shown, and the validator that stands between them.
+// Package schema makes one definition of a tool's arguments serve three readers: the Go struct that
+// the tool works with, the JSON Schema that programs and in short the model are shown, and the
+// validator that stands between them.
 //
 // A struct says everything in its tags:
 //
@@ -22,7 +23,8 @@
 //	                       shown to the model
 //	shown:"nodefault"      for a limit that an answer names when it is reached: its default is not shown to the model
 //
-// A field _ with always:"-n" names parameters of other tools that are switches for what this one does in any case: true is dropped.
+// A field _ with always:"-n" names parameters of other tools that are switches for what this one
+// does in any case: true is dropped.
 package schema
 
 import (
@@ -39,7 +41,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema describes the arguments of one tool. It is immutable; all methods may be called concurrently.
+// Schema describes the arguments of one tool. It is immutable; all methods may be called
+// concurrently.
 type Schema struct {
 	json, shown json.RawMessage
 	root        *node
@@ -48,8 +51,8 @@ type Schema struct {
 	foreign *jsonschema.Resolved
 }
 
-// Lazy gives a function that describes I when it is first called. That call panics when I cannot be described, which is
-// a mistake in the program.
+// Lazy gives a function that describes I when it is first called. That call panics when I cannot be
+// described, which is a mistake in the program.
 func Lazy[I any]() func() *Schema {
 	return sync.OnceValue(func() *Schema {
 		s, err := For[I]()
@@ -116,9 +119,10 @@ func bare(s *jsonschema.Schema, n *node) *jsonschema.Schema {
 // maxSchemas bounds the work that a foreign schema may cause for each value.
 const maxSchemas = 10_000
 
-// Raw takes a JSON Schema of somebody who can be told what is wrong with it, such as the author of a plug-in. One that is not an object
-// means "no constraints". Of one that contains itself, the keywords that our nodes cannot express are left to whoever runs the tool. An error
-// means that it is no usable JSON Schema.
+// Raw takes a JSON Schema of somebody who can be told what is wrong with it, such as the author of
+// a plug-in. One that is not an object means "no constraints". Of one that contains itself, the
+// keywords that our nodes cannot express are left to whoever runs the tool. An error means that it
+// is no usable JSON Schema.
 func Raw(js json.RawMessage) (*Schema, error) {
 	if js = bytes.TrimSpace(js); len(js) > 0 && js[0] == '{' {
 		var root jsonschema.Schema
@@ -133,9 +137,9 @@ func Raw(js json.RawMessage) (*Schema, error) {
 	return Lenient(js)
 }
 
-// Lenient takes a JSON Schema of a stranger, such as an MCP server, who checks what it is called with by itself. Keywords with values
-// that no draft allows, patterns that cannot be compiled here, and references that lead nowhere are left out. An error means that it is no
-// JSON.
+// Lenient takes a JSON Schema of a stranger, such as an MCP server, who checks what it is called
+// with by itself. Keywords with values that no draft allows, patterns that cannot be compiled here,
+// and references that lead nowhere are left out. An error means that it is no JSON.
 func Lenient(js json.RawMessage) (*Schema, error) {
 	js = bytes.TrimSpace(js)
 	if len(js) == 0 || js[0] != '{' {
@@ -181,18 +185,22 @@ func Lenient(js json.RawMessage) (*Schema, error) {
 	return s, nil
 }
 
-// JSON is the whole schema, for programs: the same bytes at every call, owned by the schema. It accepts what Check accepts without coercion.
+// JSON is the whole schema, for programs: the same bytes at every call, owned by the schema. It
+// accepts what Check accepts without coercion.
 func (s *Schema) JSON() json.RawMessage { return s.json }
 
-// Shown is the schema as a model is shown it: the same bytes at every call, owned by the schema. One that comes from a Go type has
-// names, types, descriptions, choices and defaults in it, and no bounds: a model keeps them without being told, and Check answers the
-// call that does not with a sentence. It has one way to say each thing. One that somebody else wrote is shown whole.
+// Shown is the schema as a model is shown it: the same bytes at every call, owned by the schema.
+// One that comes from a Go type has names, types, descriptions, choices and defaults in it, and no
+// bounds: a model keeps them without being told, and Check answers the call that does not with a
+// sentence. It has one way to say each thing. One that somebody else wrote is shown whole.
 func (s *Schema) Shown() json.RawMessage { return s.shown }
 
-// Own says that the schema comes from a Go type with fields that are shown: Shown is then what every service takes as it is.
+// Own says that the schema comes from a Go type with fields that are shown: Shown is then what
+// every service takes as it is.
 func (s *Schema) Own() bool { return s.own }
 
-// Param is the canonical name of a parameter, from any name that a call may give it; ok is false where there is none.
+// Param is the canonical name of a parameter, from any name that a call may give it; ok is false
+// where there is none.
 func (s *Schema) Param(name string) (canonical string, ok bool) {
 	if _, ok := s.root.props[name]; ok {
 		return name, true
@@ -204,8 +212,8 @@ func (s *Schema) Param(name string) (canonical string, ok bool) {
 // Params are the canonical names of the parameters, in the order in which a model is shown them.
 func (s *Schema) Params() []string { return slices.Clone(s.root.order) }
 
-// describe adds to s what the tags of t say, and builds the validator's form of it. s is the schema of t as
-// jsonschema.For made it.
+// describe adds to s what the tags of t say, and builds the validator's form of it. s is the schema
+// of t as jsonschema.For made it.
 func describe(s *jsonschema.Schema, t reflect.Type) (*node, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

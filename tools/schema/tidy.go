@@ -10,9 +10,11 @@ import (
 	"sync"
 )
 
-// Schemas of others break rules that some services hold them to, and a service refuses the whole request for one tool. tidy makes of
-// such a schema one that fits the meta-schema of JSON Schema 2020-12: a keyword whose value has another shape than the meta-schema
-// wants is left out, or translated where an older draft means it. What is left out is not checked here; whoever runs the tool does.
+// Schemas of others break rules that some services hold them to, and a service refuses the whole
+// request for one tool. tidy makes of such a schema one that fits the meta-schema of JSON Schema
+// 2020-12: a keyword whose value has another shape than the meta-schema wants is left out, or
+// translated where an older draft means it. What is left out is not checked here; whoever runs the
+// tool does.
 
 // members are those of an object in their order.
 type members []member
@@ -94,7 +96,8 @@ func raws(items []json.RawMessage) [][]byte {
 	return out
 }
 
-// shape makes of the value of a keyword one that the meta-schema allows; ok is false where there is none.
+// shape makes of the value of a keyword one that the meta-schema allows; ok is false where there is
+// none.
 type shape func(w *tidier, value json.RawMessage) (out json.RawMessage, ok bool)
 
 // tidier walks through one schema.
@@ -414,8 +417,8 @@ func (w *tidier) schema(js json.RawMessage) json.RawMessage {
 	return out.json()
 }
 
-// older translates what older drafts write in another way: exclusiveMinimum: true beside minimum, and items as a list. It says whether
-// there was nothing of it.
+// older translates what older drafts write in another way: exclusiveMinimum: true beside minimum,
+// and items as a list. It says whether there was nothing of it.
 func (w *tidier) older(m *members) (none bool) {
 	none = true
 	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {

@@ -49,7 +49,8 @@ func integer(v json.Number) (int64, bool) {
 	return int64(f), err == nil && math.Abs(f) < 1<<53
 }
 
-// fit turns v into a value of one of the types of n, where coercion is on and the value leaves no doubt.
+// fit turns v into a value of one of the types of n, where coercion is on and the value leaves no
+// doubt.
 func (c *checker) fit(n *node, v any) (any, bool) {
 	if list, ok := v.([]any); ok && n.argv != "" && len(list) == 2 && list[0] == any(n.argv) {
 		text, ok := list[1].(string)

@@ -49,8 +49,8 @@ func (r *reader) readsLine(args []value) {
 	}
 }
 
-// shellOption is a word of the builtin set after which a line runs less than without it, and nothing else: it ends at a failure or at a
-// variable that is not set.
+// shellOption is a word of the builtin set after which a line runs less than without it, and
+// nothing else: it ends at a failure or at a variable that is not set.
 var shellOption = pattern(`[-+][eu]*o?|errexit|nounset|pipefail`)
 
 // options judges the builtin set.
@@ -94,7 +94,8 @@ func (r *reader) declares(c *syntax.DeclClause, in []string) {
 // oneLine is the option of a shell that its line stands behind.
 var oneLine = pattern(`-[eu]*c`)
 
-// shellLine judges a line that is given to another shell. It sees no variable of this one, and changes none.
+// shellLine judges a line that is given to another shell. It sees no variable of this one, and
+// changes none.
 func (r *reader) shellLine(words []value, in []string) {
 	if len(words) != 3 || !words[1].exact || !oneLine(words[1].text) || !words[2].exact {
 		r.refuse("runs a shell with more than a line")

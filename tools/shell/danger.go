@@ -15,13 +15,15 @@ func set(words string) map[string]bool {
 }
 
 var (
-	// users take the rights of another user. stops end the system. disks make or destroy file systems.
+	// users take the rights of another user. stops end the system. disks make or destroy file
+	// systems.
 	users = set("sudo sudoedit su doas pkexec run0 runuser")
 	stops = set("shutdown reboot halt poweroff telinit")
 	disks = set("mkswap wipefs blkdiscard fdisk sfdisk cfdisk gdisk sgdisk cgdisk parted mke2fs")
 	// shells run a line that is given with -c, or what they read.
 	shells = set("sh bash dash ash zsh ksh mksh fish")
-	// changes are builtins after which a later command may be another one, and what runs what it is given.
+	// changes are builtins after which a later command may be another one, and what runs what it is
+	// given.
 	changes = set("alias unalias set shopt enable hash bind complete compopt compgen unset read readarray mapfile getopts eval exec " +
 		"source . trap export declare typeset local readonly let umask ulimit pushd popd coproc disown fc history")
 	reserved = set("if then elif else fi time for in until while do done case esac coproc select function { } [[ ]] !")
@@ -114,8 +116,8 @@ func device(p string) bool {
 	}, func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
-// spare forbids to delete or change all of the system, the home folder, or a folder that is kept. Some is said where the
-// command may mean a part of a folder.
+// spare forbids to delete or change all of the system, the home folder, or a folder that is kept.
+// Some is said where the command may mean a part of a folder.
 func (s *search) spare(name string, args []word, some bool) {
 	for _, w := range args {
 		if strings.HasPrefix(w.text, "-") || strings.Contains(w.text, unknown) {
@@ -133,8 +135,8 @@ func (s *search) spare(name string, args []word, some bool) {
 	}
 }
 
-// kept says that a path, or a pattern of everything in it, is of a folder that is kept. Of what is in one of keep a part may
-// be meant.
+// kept says that a path, or a pattern of everything in it, is of a folder that is kept. Of what is
+// in one of keep a part may be meant.
 func (s *search) kept(p string, some bool) bool {
 	for {
 		dir, last := path.Split(p)
@@ -151,7 +153,8 @@ func (s *search) kept(p string, some bool) bool {
 	})
 }
 
-// dangerous tells the commands that destroy without a way back, or run what nobody has seen. It is for the person who is asked.
+// dangerous tells the commands that destroy without a way back, or run what nobody has seen. It is
+// for the person who is asked.
 func dangerous(name string, args []word, recursive, many bool) bool {
 	has := func(list ...string) bool {
 		return slices.ContainsFunc(args, func(w word) bool { return slices.Contains(list, w.text) })
@@ -217,8 +220,8 @@ func gitDanger(args []word, has func(...string) bool) bool {
 	return has("filter-branch", "filter-repo", "update-ref") || has("gc") && flag(args, "", "prune")
 }
 
-// onlyIndex says that a git restore changes the index alone, as git reset PATH does: each word in front of -- is known, and so is
-// each option.
+// onlyIndex says that a git restore changes the index alone, as git reset PATH does: each word in
+// front of -- is known, and so is each option.
 func onlyIndex(args []word) (staged bool) {
 	for _, w := range args[slices.IndexFunc(args, func(w word) bool { return w.text == "restore" })+1:] {
 		switch {
@@ -235,7 +238,8 @@ func onlyIndex(args []word) (staged bool) {
 	return staged
 }
 
-// flag tells whether an option is among the arguments: one of the letters, or a long one, also shortened.
+// flag tells whether an option is among the arguments: one of the letters, or a long one, also
+// shortened.
 func flag(args []word, letters string, long ...string) bool {
 	return slices.ContainsFunc(args, func(w word) bool {
 		a := w.text

@@ -13,12 +13,13 @@ import (
 // maxNested is how many lines within lines are looked into. What is nested deeper is forbidden.
 const maxNested = 8
 
-// maxDirs is how many folders are kept in mind that commands may run in. Where there are more, nothing may be deleted with all
-// that is below it.
+// maxDirs is how many folders are kept in mind that commands may run in. Where there are more,
+// nothing may be deleted with all that is below it.
 const maxDirs = 16
 
-// Limits of what is parsed, so that a text cannot make the parser recurse without end: brackets that stand open at once, signs and
-// exclamation marks in a row, and keywords in all. No line that does something comes near them.
+// Limits of what is parsed, so that a text cannot make the parser recurse without end: brackets
+// that stand open at once, signs and exclamation marks in a row, and keywords in all. No line that
+// does something comes near them.
 const (
 	maxOpen     = 256
 	maxSigns    = 1024
@@ -27,7 +28,8 @@ const (
 
 var errUnparsable = errors.New("longer or deeper than a command can be")
 
-// search finds the commands of a line, wherever they stand, and what is forbidden or dangerous of them.
+// search finds the commands of a line, wherever they stand, and what is forbidden or dangerous of
+// them.
 type search struct {
 	ctx  context.Context
 	dirs []string // folders that commands may run in, as far as cd says; "" where it is not known
@@ -80,8 +82,8 @@ func (s *search) forbid(why string) {
 	s.danger = Dangerous
 }
 
-// line looks into a line for a shell. What could be parsed is looked into also where the rest cannot: bash runs a line up to
-// where it does not understand it.
+// line looks into a line for a shell. What could be parsed is looked into also where the rest
+// cannot: bash runs a line up to where it does not understand it.
 func (s *search) line(text string) (stmts []*syntax.Stmt, err error) {
 	if !parsable(text) {
 		err = errUnparsable
@@ -226,7 +228,8 @@ func (s *search) tree(node syntax.Node) {
 // maxNamed is how many paths are noted that a line names.
 const maxNamed = 1024
 
-// names notes the paths in a word: it may be one, or have one in it, as --file=/etc/x or open('/etc/x').
+// names notes the paths in a word: it may be one, or have one in it, as --file=/etc/x or
+// open('/etc/x').
 func (s *search) names(text string) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\x00\"'`()[]{}<>=:;,@|&$ \t\r\n", r) }) {
 		if i := strings.IndexAny(part, "/~"); strings.HasPrefix(part, "-") && i > 0 {

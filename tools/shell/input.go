@@ -8,12 +8,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// input is what a statement can read: from its redirects, from a pipe, and from the statement that it is a part of. What it reads of that
-// does not matter: a shell that is given several texts is looked into for each.
+// input is what a statement can read: from its redirects, from a pipe, and from the statement that
+// it is a part of. What it reads of that does not matter: a shell that is given several texts is
+// looked into for each.
 type input struct {
 	// texts are those of which is known what they are.
 	texts []word
-	// stream says what gives it something that is not known: "a pipe" or "a command"; "" is nothing.
+	// stream says what gives it something that is not known: "a pipe" or "a command"; "" is
+	// nothing.
 	stream string
 }
 
@@ -43,7 +45,8 @@ func (s *search) feed(stmt *syntax.Stmt, in input) {
 	}
 }
 
-// writtenTo are the commands that stand in the words of a statement as >(…): they read what it writes.
+// writtenTo are the commands that stand in the words of a statement as >(…): they read what it
+// writes.
 func writtenTo(stmt *syntax.Stmt) (list []*syntax.Stmt) {
 	var words []*syntax.Word
 	if call, ok := stmt.Cmd.(*syntax.CallExpr); ok {
@@ -260,8 +263,8 @@ type judged struct {
 	dirs int
 }
 
-// runsInput says that an interpreter with some arguments may run what it reads: the first one is no script. Behind an option it may be
-// the option's value.
+// runsInput says that an interpreter with some arguments may run what it reads: the first one is no
+// script. Behind an option it may be the option's value.
 func runsInput(args []word) bool {
 	if len(args) == 0 || !args[0].exact || strings.HasPrefix(args[0].text, "-") || args[0].text == "" {
 		return true
@@ -270,7 +273,8 @@ func runsInput(args []word) bool {
 	return strings.HasPrefix(at, "/dev/") || strings.HasPrefix(at, "/proc/")
 }
 
-// interpreter names the program of a command that runs what it reads, and gives its arguments; "" where it is none.
+// interpreter names the program of a command that runs what it reads, and gives its arguments; ""
+// where it is none.
 func interpreter(words []word) (name string, args []word) {
 	for len(words) > 0 {
 		name := base(words[0])

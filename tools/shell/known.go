@@ -14,8 +14,8 @@ var optionsText string
 // writing are the rows of options.txt.
 var writing = sync.OnceValue(func() map[string]*program { return table(optionsText) })
 
-// Known reports whether a table has every option of a command. Then no word of it is a program that the command runs, whatever its
-// operands are: an allow rule with * may cover it.
+// Known reports whether a table has every option of a command. Then no word of it is a program that
+// the command runs, whatever its operands are: an allow rule with * may cover it.
 func Known(argv []string) bool {
 	if len(argv) == 0 || strings.Contains(argv[0], "/") {
 		return false
@@ -48,7 +48,8 @@ func Known(argv []string) bool {
 	return bad == ""
 }
 
-// rowOf finds the row of a program, or of its subcommand of one word or two, and how many words its name has.
+// rowOf finds the row of a program, or of its subcommand of one word or two, and how many words its
+// name has.
 func rowOf(rows map[string]*program, argv []string) (p *program, words int) {
 	for n := 1; n <= min(3, len(argv)); n++ {
 		if row := rows[strings.Join(argv[:n], " ")]; row != nil {
@@ -58,14 +59,16 @@ func rowOf(rows map[string]*program, argv []string) (p *program, words int) {
 	return p, words
 }
 
-// builtinGit are the subcommands of git that a person knows, and that no alias can replace. What only reads has a row in programs.txt.
-// Plumbing that writes is not here: it does what one of these does under another name.
+// builtinGit are the subcommands of git that a person knows, and that no alias can replace. What
+// only reads has a row in programs.txt. Plumbing that writes is not here: it does what one of these
+// does under another name.
 var builtinGit = set("add am apply archive bisect branch bundle checkout cherry-pick clean clone commit config fetch format-patch gc init " +
 	"lfs merge mv notes pull push rebase remote reset restore revert rm sparse-checkout stash submodule switch tag worktree diff log show " +
 	"status help version reflog grep blame")
 
-// Spellings are the forms in which a prohibition is compared with a command: as it stands, by the name of its program, and for git
-// without the options in front of its subcommand. A subcommand that is no known one is an alias or plumbing: "", which may be any.
+// Spellings are the forms in which a prohibition is compared with a command: as it stands, by the
+// name of its program, and for git without the options in front of its subcommand. A subcommand
+// that is no known one is an alias or plumbing: "", which may be any.
 func Spellings(argv []string) [][]string {
 	forms := [][]string{argv}
 	if len(argv) == 0 || argv[0] == "" {

@@ -10,8 +10,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// value is what a word can be when the line runs: text where it is exact, any text where it is free, otherwise one of names. Loops and
-// substitutions make values; a value is never what decides which program runs.
+// value is what a word can be when the line runs: text where it is exact, any text where it is
+// free, otherwise one of names. Loops and substitutions make values; a value is never what decides
+// which program runs.
 type value struct {
 	text  string
 	exact bool
@@ -31,7 +32,8 @@ func anything() value { return value{free: true, dash: true} }
 
 func startsOption(text string) bool { return text != "" && strings.ContainsRune("-+(!", rune(text[0])) }
 
-// loosened is a value that a variable has: what decides on programs and options has to stand in the line itself.
+// loosened is a value that a variable has: what decides on programs and options has to stand in the
+// line itself.
 func (v value) loosened() value {
 	if v.exact {
 		return value{names: []Read{{Path: v.text}}, dash: v.dash}
@@ -121,16 +123,19 @@ var shownVariables = map[string]func() value{
 	"RANDOM": number, "SECONDS": number, "LINENO": number, "UID": number, "EUID": number, "PPID": number, "?": number, "#": number, "$": number,
 }
 
-// number is a text that is known only when the line runs, and no option: a number, or an absolute path.
+// number is a text that is known only when the line runs, and no option: a number, or an absolute
+// path.
 func number() value { return value{free: true} }
 
-// settable are the variables that a line may set: those that no program and no part of the shell reads.
+// settable are the variables that a line may set: those that no program and no part of the shell
+// reads.
 var (
 	settableName = pattern(`[a-z_][a-z0-9_]*|[A-Z]|` + settableWord + `(?:_` + settableWord + `)*`)
 	unsettable   = set("_ histchars auto_resume LINES")
 )
 
-// settableWord is a word of the names that people give to variables of their own: no variable of a program consists of these alone.
+// settableWord is a word of the names that people give to variables of their own: no variable of a
+// program consists of these alone.
 const settableWord = `(?:FOO|BAR|BAZ|QUX|MY|VAR|VALUE|FILES?|DIRS?|NAMES?|LINES?|COUNT|TOTAL|OUT|RESULT|ROOT|SRC|TEST|DEBUG|VERBOSE|CI|APP|ITEM)[0-9]*`
 
 func settable(name string) bool {
@@ -141,7 +146,8 @@ func settable(name string) bool {
 var harmlessEnv = pattern(`(?:LC_[A-Z]+|LANG|LANGUAGE)=[A-Za-z0-9_.@-]*|(?:NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT)=[0-9]*|` +
 	`(?:GIT_PAGER|PAGER)=cat|TERM=dumb|TZ=(?:UTC|GMT)`)
 
-// reader judges the commands of a line in the order in which bash runs them, with the folders that each may run in.
+// reader judges the commands of a line in the order in which bash runs them, with the folders that
+// each may run in.
 type reader struct {
 	ctx      context.Context
 	reads    []Read
@@ -169,7 +175,8 @@ func readOnly(ctx context.Context, stmts []*syntax.Stmt, dir string) (reads []Re
 	return r.reads, r.searches, r.opaque
 }
 
-// settled judges the statements of a shell that begins with no variables, again and again until no variable gets another value.
+// settled judges the statements of a shell that begins with no variables, again and again until no
+// variable gets another value.
 func (r *reader) settled(stmts []*syntax.Stmt, in []string) *reader {
 	assigned := assignments(stmts)
 	vars := map[string]value{}
@@ -252,8 +259,8 @@ func (r *reader) list(stmts []*syntax.Stmt, in []string) []string {
 	return in
 }
 
-// stmt judges a statement that runs in one of the folders in, and gives those that the next one may run in: after a success, and
-// after a failure.
+// stmt judges a statement that runs in one of the folders in, and gives those that the next one may
+// run in: after a success, and after a failure.
 func (r *reader) stmt(s *syntax.Stmt, in []string) (yes, no []string) {
 	if r.ctx.Err() != nil {
 		r.refuse("was not checked to its end")
@@ -277,7 +284,8 @@ func (r *reader) stmt(s *syntax.Stmt, in []string) (yes, no []string) {
 	return yes, no
 }
 
-// redirect judges what a redirect opens: /dev/null and the outputs, a file for reading, a text of the line.
+// redirect judges what a redirect opens: /dev/null and the outputs, a file for reading, a text of
+// the line.
 func (r *reader) redirect(d *syntax.Redirect, in []string) {
 	number := ""
 	if d.N != nil {
@@ -419,7 +427,8 @@ func (r *reader) inert(w *syntax.Word, in []string) {
 	}
 }
 
-// test judges what [[ ]] looks at. Numbers are not compared: bash runs commands in what it takes for one.
+// test judges what [[ ]] looks at. Numbers are not compared: bash runs commands in what it takes
+// for one.
 func (r *reader) test(x syntax.TestExpr, in []string) {
 	switch x := x.(type) {
 	case *syntax.Word:
@@ -467,7 +476,8 @@ func (r *reader) test(x syntax.TestExpr, in []string) {
 	r.refuse("has a test that is not understood")
 }
 
-// looksAt notes a file that a test looks at; of one that is not known only whether it is there is shown.
+// looksAt notes a file that a test looks at; of one that is not known only whether it is there is
+// shown.
 func (r *reader) looksAt(in []string, v value) {
 	if v = v.loosened(); !v.free && !(len(v.names) == 1 && v.names[0].Path == "") {
 		r.read(in, v.names...)
@@ -702,7 +712,8 @@ func (r *reader) output(stmts []*syntax.Stmt, in []string) value {
 	return r.printed(stmts[0], in)
 }
 
-// printed is what a statement that was judged prints, line by line: the names of files where that is known.
+// printed is what a statement that was judged prints, line by line: the names of files where that
+// is known.
 func (r *reader) printed(s *syntax.Stmt, in []string) value {
 	if len(s.Redirs) > 0 && slices.ContainsFunc(s.Redirs, func(d *syntax.Redirect) bool { return d.Op != syntax.RdrOut || !harmless(d) }) {
 		return anything()
@@ -831,7 +842,8 @@ func namesPrinted(words []word) value {
 	return anything()
 }
 
-// call judges one command by its words. Within says that another program runs it: then it is no builtin of the shell.
+// call judges one command by its words. Within says that another program runs it: then it is no
+// builtin of the shell.
 func (r *reader) call(words []value, in []string, within bool) (yes, no []string) {
 	if len(words) == 0 || !words[0].exact {
 		r.refuse("runs a program that is known only when it runs")
@@ -970,7 +982,8 @@ func (r *reader) executes(words []value, in []string) (rest []value) {
 	return rest
 }
 
-// readingRunners are the programs that run what their operands name and do nothing else, with the options that they may be given.
+// readingRunners are the programs that run what their operands name and do nothing else, with the
+// options that they may be given.
 var readingRunners = sync.OnceValue(func() map[string]*program {
 	return table(`
 timeout: -v -k:text -s:text --preserve-status --foreground --kill-after=text --signal=text SKIP
@@ -982,7 +995,8 @@ xargs: -0rt -n:num -P:num -L:num -I:text -d:text --null --no-run-if-empty --max-
 `)
 })
 
-// runner judges a program that runs another one: that must only read, whatever words the runner adds.
+// runner judges a program that runs another one: that must only read, whatever words the runner
+// adds.
 func (r *reader) runner(row *program, words []value, argv []string, in []string) {
 	if r.through++; r.through > maxNested {
 		r.refuse("runs a program through too many others")

@@ -10,7 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// structured says in half a sentence why a line is more than literal commands joined by |, &&, || and ;. "" is that it is not.
+// structured says in half a sentence why a line is more than literal commands joined by |, &&, ||
+// and ;. "" is that it is not.
 func structured(stmts []*syntax.Stmt) string {
 	if len(stmts) == 0 {
 		return "runs nothing"
@@ -144,8 +145,8 @@ func union(a, b []string) []string {
 	return out
 }
 
-// onlyReads says what a command reads, or why it is not known to only read. A word of argv that is known only when the line runs is
-// unknown with its index in values behind it.
+// onlyReads says what a command reads, or why it is not known to only read. A word of argv that is
+// known only when the line runs is unknown with its index in values behind it.
 func onlyReads(argv []string, values ...value) (reads []Read, searches bool, why string) {
 	name, args := argv[0], argv[1:]
 	if name == "git" {
@@ -193,7 +194,8 @@ func onlyReads(argv []string, values ...value) (reads []Read, searches bool, why
 	return reads, p.flags["SEARCHES"], ""
 }
 
-// asksForHelp reports whether a word has a program print what it is and do nothing, where it is the only one.
+// asksForHelp reports whether a word has a program print what it is and do nothing, where it is the
+// only one.
 func asksForHelp(a string) bool { return a == "--help" || a == "--version" }
 
 // shown is a word for a sentence.
@@ -204,7 +206,8 @@ func shown(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// reads says which operands are read where the arguments are none but those that the row permits, or what is not permitted.
+// reads says which operands are read where the arguments are none but those that the row permits,
+// or what is not permitted.
 func (p *program) reads(args []string, values ...value) (reads []Read, bad string) {
 	var operands, paths []string
 	const later = "a word that is known only when it runs"
@@ -402,7 +405,8 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 // literalOption reports whether a file of a value is one that a program takes for an option.
 func literalOption(r Read) bool { return r.Extent == Itself && !r.Glob && startsOption(r.Path) }
 
-// extent is how much is read of a path: below says that an option wants what is below it, all that the operand is of that kind.
+// extent is how much is read of a path: below says that an option wants what is below it, all that
+// the operand is of that kind.
 func (p *program) extent(below, all bool) Extent {
 	switch {
 	case !below && !all:
@@ -413,7 +417,8 @@ func (p *program) extent(below, all bool) Extent {
 	return Below
 }
 
-// revPaths are the paths that a git command may mean by an operand: a path, or one behind a revision and a colon.
+// revPaths are the paths that a git command may mean by an operand: a path, or one behind a
+// revision and a colon.
 func revPaths(o string) (reads []Read) {
 	if o == "" || excludes(o) {
 		return nil
@@ -447,7 +452,8 @@ func part(expr string) func(string) bool {
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 
-// kinds say which values and operands are permitted. Of path, below and rev is reported what they read.
+// kinds say which values and operands are permitted. Of path, below and rev is reported what they
+// read.
 var kinds = map[string]func(string) bool{
 	"object": revision,
 	"text":   func(string) bool { return true },
@@ -457,7 +463,8 @@ var kinds = map[string]func(string) bool{
 	"num":   pattern(`[+-]?[0-9]+[bkKMGT]?`),
 	"path":  func(s string) bool { return s != "" },
 	"below": func(s string) bool { return s != "" },
-	// A file for programs that take host:file for one of another host, or find files by patterns of their own.
+	// A file for programs that take host:file for one of another host, or find files by patterns of
+	// their own.
 	"archive": pattern(`-|[^-:*?\[\\][^:*?\[\\]*`),
 	// A path with magic, such as :(attr), is none of these, but for one that leaves files out.
 	"rev": revision,
@@ -476,7 +483,8 @@ var kinds = map[string]func(string) bool{
 	// Names of targets, files, packages and branches, which no program reads as more than that.
 	"word":   pattern(`[A-Za-z0-9_./:%+][A-Za-z0-9_./:@%+~^-]*`),
 	"remote": pattern(`origin|upstream`),
-	// What stands behind -O, -W, -s, -f and -m of a compiler, but for what names a program, such as -Wl,-plugin.
+	// What stands behind -O, -W, -s, -f and -m of a compiler, but for what names a program, such as
+	// -Wl,-plugin.
 	"cflag":    pattern(`[a-z0-9+=-]*`),
 	"cstd":     pattern(`td=[a-z0-9+:]+`),
 	"cfeature": pattern(`PIC|PIE|pic|pie|no-[a-z0-9-]+|sanitize=[a-z,]+|openmp`),
@@ -494,7 +502,8 @@ const (
 	sedHash  = `#(?:[^#\\\n]|\\[^#\n])*#(?:[^#\\\n]|\\[^#\n])*#`
 )
 
-// jqReads finds the words by which a program of jq reads more than its operands: modules, and the environment.
+// jqReads finds the words by which a program of jq reads more than its operands: modules, and the
+// environment.
 var jqReads = part(`\b(import|include|modulemeta|env|ENV)\b`)
 
 var assigningFormat = part(`%[^%a-zA-Z]*[hlLqjzt]*n`)

@@ -27,8 +27,9 @@ var scripts = sync.OnceValue(func() map[string][]string {
 	return rows
 })
 
-// Scripts says where it stands what a command does, if not in its words alone: in files of the names manifests, and in those of its words
-// that name a file. ok is false where its words say it all.
+// Scripts says where it stands what a command does, if not in its words alone: in files of the
+// names manifests, and in those of its words that name a file. ok is false where its words say it
+// all.
 func Scripts(argv []string) (manifests, words []string, ok bool) {
 	if len(argv) == 0 {
 		return nil, nil, false

@@ -26,7 +26,8 @@ type option struct {
 	many     bool // it may be given in one word with others: -abc
 }
 
-// operand is what one operand or several are. count is '1', '?' for one or none, '*' for any number.
+// operand is what one operand or several are. count is '1', '?' for one or none, '*' for any
+// number.
 type operand struct {
 	kind  string
 	count byte
@@ -38,16 +39,17 @@ var programsText string
 //go:embed runners.txt
 var runnersText string
 
-// programs are those that only read when they are given nothing but what their row permits; runners are those that run what
-// their operands name.
+// programs are those that only read when they are given nothing but what their row permits; runners
+// are those that run what their operands name.
 var (
 	programs = sync.OnceValue(func() map[string]*program { return table(programsText) })
 	runners  = sync.OnceValue(func() map[string]*program { return table(runnersText) })
 )
 
-// table reads rows. A row is names, separated by a comma, a colon, and what is permitted; it goes on in the lines that begin with
-// a blank. A name of several words is a program with its subcommands; one that begins with @
-// is not a program, but stands for options in the rows behind it.
+// table reads rows. A row is names, separated by a comma, a colon, and what is permitted; it goes
+// on in the lines that begin with a blank. A name of several words is a program with its
+// subcommands; one that begins with @ is not a program, but stands for options in the rows behind
+// it.
 func table(text string) map[string]*program {
 	rows, sets := map[string]*program{}, map[string]string{}
 	var list []string
@@ -98,9 +100,10 @@ var optionSyntax = sync.OnceValue(func() *regexp.Regexp {
 //	-name:text   in a row that says WHOLE, where one dash begins a long name; DASHES is that too, as Go reads options: two dashes
 //	             are one, and a value may stand behind =
 //
-// ^ at the end says that operands are read with all that is below them, ~ that the option stands for the first operand, + that
-// content of what git tracks is shown, % that something else is shown in its place.
-// Words in capitals are operands by kind, with ? or * for their number, or say something of the row: see operandKinds.
+// ^ at the end says that operands are read with all that is below them, ~ that the option stands
+// for the first operand, + that content of what git tracks is shown, % that something else is shown
+// in its place. Words in capitals are operands by kind, with ? or * for their number, or say
+// something of the row: see operandKinds.
 func row(permitted string) *program {
 	p := &program{options: map[string]option{}, flags: map[string]bool{}}
 	fields := strings.Fields(permitted)
@@ -147,10 +150,11 @@ func row(permitted string) *program {
 	return p
 }
 
-// rowFlags are the words in capitals that say something of a row: WHOLE and DASHES see row; NUMBERS are options such as -20; RAW has no
-// options, all words are operands; SEARCHES looks for something; HERE reads
-// the folder where no operand is named, and only what is visible unless an option with ^ is given; TRACKED shows content of what git
-// tracks, unless an option with % says otherwise; PATHS says that operands behind -- are paths alone; ANY only reads whatever words it
+// rowFlags are the words in capitals that say something of a row: WHOLE and DASHES see row; NUMBERS
+// are options such as -20; RAW has no options, all words are operands; SEARCHES looks for
+// something; HERE reads the folder where no operand is named, and only what is visible unless an
+// option with ^ is given; TRACKED shows content of what git tracks, unless an option with % says
+// otherwise; PATHS says that operands behind -- are paths alone; ANY only reads whatever words it
 // is given, options among them; the others are about runners, see runners.txt.
 var rowFlags = map[string]bool{
 	"WHOLE": true, "DASHES": true, "NUMBERS": true, "RAW": true, "SEARCHES": true, "HERE": true, "TRACKED": true, "PATHS": true, "MANY": true, "ANY": true, "SKIP": true, "ASSIGN": true, "LINE": true,

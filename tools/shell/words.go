@@ -9,8 +9,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is a word of a command. Where it is exact, text is what the command gets. Otherwise text is what can be said of it:
-// patterns as they are written, ~ for the home folder however it is spelt, and unknown for what is only known at run time.
+// word is a word of a command. Where it is exact, text is what the command gets. Otherwise text is
+// what can be said of it: patterns as they are written, ~ for the home folder however it is spelt,
+// and unknown for what is only known at run time.
 type word struct {
 	text  string
 	exact bool
@@ -114,7 +115,8 @@ func braces(w *syntax.Word) bool {
 	return open && parted
 }
 
-// A word with braces that bash reads in one way: lists, and ranges of numbers or letters, which are not within each other.
+// A word with braces that bash reads in one way: lists, and ranges of numbers or letters, which are
+// not within each other.
 var (
 	bracedText = pattern(`(?:` + bracedChar + `*\{(?:` + bracedChar + `*(?:,` + bracedChar + `*)+|` + bracedRange + `)\})+` + bracedChar + `*`)
 	rangeText  = pattern(bracedRange)
@@ -125,7 +127,8 @@ const (
 	bracedRange = `(?:0|[1-9][0-9]{0,3})\.\.(?:0|[1-9][0-9]{0,3})|[a-z]\.\.[a-z]|[A-Z]\.\.[A-Z]`
 )
 
-// expanded are the words that bash makes of one with braces; nil where it has none, or some that are not understood.
+// expanded are the words that bash makes of one with braces; nil where it has none, or some that
+// are not understood.
 func expanded(w *syntax.Word) []string {
 	text := ""
 	for _, p := range w.Parts {

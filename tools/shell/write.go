@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Programs whose operands are written: all of them, or the last one, which may be a folder that the others come to lie in. edited are
-// those that write their operands where an option -i stands.
+// Programs whose operands are written: all of them, or the last one, which may be a folder that the
+// others come to lie in. edited are those that write their operands where an option -i stands.
 var (
 	written = set("tee touch rm rmdir unlink mkdir truncate shred chmod chown chgrp mkfifo mknod sponge ed ex vi vim nvim nano patch")
 	copied  = set("cp mv ln install rsync scp")

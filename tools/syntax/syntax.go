@@ -1,5 +1,5 @@
-// Package syntax finds out whether the text of a file parses: Go, JSON, YAML, TOML and shell scripts, by their parsers. It knows no
-// meaning: what parses may still be wrong.
+// Package syntax finds out whether the text of a file parses: Go, JSON, YAML, TOML and shell
+// scripts, by their parsers. It knows no meaning: what parses may still be wrong.
 package syntax
 
 import (
@@ -24,8 +24,8 @@ import (
 	"tandem/filetime/text/show"
 )
 
-// brackets is how many of them are opened at most in a text that is parsed: some of the parsers are recursive without a limit, and a stack
-// that overflows ends the process.
+// brackets is how many of them are opened at most in a text that is parsed: some of the parsers are
+// recursive without a limit, and a stack that overflows ends the process.
 const brackets = 100_000
 
 // longest is how much of a parser's message is told: some quote the text.
@@ -34,10 +34,11 @@ const longest = 200
 // most is the size of the largest text that is parsed, so that a check takes milliseconds.
 const most = 1 << 20
 
-// Broken says, as the rest of a sentence that begins with the file's name, why a text that was after an edit of the text before does not
-// parse; "" if it does, if its language is not known by the file's name or its first line, if it is
-// larger than 1 MiB, or if more than 100,000 brackets are opened in it. A language that a file did not
-// keep to before the edit, such as JSON without comments or YAML that is made from a template, is not asked of it after.
+// Broken says, as the rest of a sentence that begins with the file's name, why a text that was
+// after an edit of the text before does not parse; "" if it does, if its language is not known by
+// the file's name or its first line, if it is larger than 1 MiB, or if more than 100,000 brackets
+// are opened in it. A language that a file did not keep to before the edit, such as JSON without
+// comments or YAML that is made from a template, is not asked of it after.
 func Broken(path, before, after string) string {
 	check := languages(path)
 	if check == nil && filepath.Ext(path) == "" && shebang().MatchString(after) {
@@ -64,7 +65,8 @@ func Broken(path, before, after string) string {
 // Parses says that Broken knows the language of a file by its name.
 func Parses(path string) bool { return languages(path) != nil }
 
-// Code reports whether a file is, by its name, code that a slip of the keyboard can break. Broken knows few of those languages.
+// Code reports whether a file is, by its name, code that a slip of the keyboard can break. Broken
+// knows few of those languages.
 func Code(path string) bool {
 	return Parses(path) || strings.Contains(unparsed, " "+strings.ToLower(filepath.Ext(path))+" ")
 }
@@ -79,8 +81,8 @@ func checkable(s string) bool {
 	return len(s) <= most && strings.TrimSpace(s) != "" && strings.Count(s, "[")+strings.Count(s, "{")+strings.Count(s, "(") <= brackets
 }
 
-// languages gives the check of the language that a file is in by its name; nil where there is none. The check may look at the text that
-// the file had before.
+// languages gives the check of the language that a file is in by its name; nil where there is none.
+// The check may look at the text that the file had before.
 func languages(path string) func(before, after string) error {
 	name := strings.ToLower(filepath.Base(path))
 	switch filepath.Ext(name) {
@@ -178,15 +180,16 @@ func tomlDocument(_, after string) error {
 	return err
 }
 
-// compounds is how many signs and words of a script may begin a compound command: its parser is recursive too, and takes seconds for many
-// more of them within each other.
+// compounds is how many signs and words of a script may begin a compound command: its parser is
+// recursive too, and takes seconds for many more of them within each other.
 const compounds = 10_000
 
 var (
 	shebang  = lazy(`^#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|a)?sh\b`)
 	compound = lazy(`\b(?:if|while|until|for|case|select|function|time|coproc)\b|[!({]`)
-	// structural is what the parser says of commands and their ends. Of what stands within expansions and expressions it knows more than
-	// bash, which looks at that when it runs it, and differs with it here and there.
+	// structural is what the parser says of commands and their ends. Of what stands within
+	// expansions and expressions it knows more than bash, which looks at that when it runs it, and
+	// differs with it here and there.
 	structural = lazy("reached EOF|must end with|can only be used|can only immediately follow|must be separated by &|unclosed here-document|" +
 		"must be followed by (?:a statement|`then`|`do`|`in`)")
 )
@@ -196,7 +199,8 @@ func lazy(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// script is a shell script as bash reads it, which reads what dash does. One whose first line names another shell is not parsed.
+// script is a shell script as bash reads it, which reads what dash does. One whose first line names
+// another shell is not parsed.
 func script(_, after string) error {
 	if strings.HasPrefix(after, "#!") && !shebang().MatchString(after) || len(compound().FindAllStringIndex(after, compounds)) == compounds {
 		return nil

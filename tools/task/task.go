@@ -1,5 +1,6 @@
-// Package task is the tools task_create, task_update, task_get and task_list, by which a model keeps a list of what it has to do,
-// and todo_write, which takes the whole list as other agents' tools do.
+// Package task is the tools task_create, task_update, task_get and task_list, by which a model
+// keeps a list of what it has to do, and todo_write, which takes the whole list as other agents'
+// tools do.
 package task
 
 import (
@@ -200,7 +201,8 @@ var words = map[tools.TaskStatus]string{
 	tools.TaskPending: "To do", tools.TaskInProgress: "Begun", tools.TaskCompleted: "Done", tools.TaskCancelled: "Cancelled",
 }
 
-// open is the first task that is in progress, else the first that is to be begun; nil where there is none.
+// open is the first task that is in progress, else the first that is to be begun; nil where there
+// is none.
 func open(list []tools.Task) *tools.Task {
 	for _, s := range []tools.TaskStatus{tools.TaskInProgress, tools.TaskPending} {
 		if i := slices.IndexFunc(list, func(t tools.Task) bool { return t.Status == s }); i >= 0 {

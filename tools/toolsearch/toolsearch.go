@@ -1,4 +1,5 @@
-// Package toolsearch is the tool tool_search: it gives a model the parameters of tools that it was told of by name alone.
+// Package toolsearch is the tool tool_search: it gives a model the parameters of tools that it was
+// told of by name alone.
 package toolsearch
 
 import (

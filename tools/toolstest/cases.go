@@ -1,5 +1,5 @@
-// Package toolstest lets tools be tried without an editor, as the pipeline of tools/run calls them: from Go in a [World],
-// and in cases written as txtar files.
+// Package toolstest lets tools be tried without an editor, as the pipeline of tools/run calls them:
+// from Go in a [World], and in cases written as txtar files.
 package toolstest
 
 import (
@@ -28,7 +28,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden sections of txtar cases")
 
-// Cases plays every testdata/*.txtar of the package under test with the given tools. A case is prose and then files:
+// Cases plays every testdata/*.txtar of the package under test with the given tools. A case is
+// prose and then files:
 //
 //	flags          words: requireRead=false, apply=none, mode=ask, answer=reject, denyPath=GLOB, and crlf=PATH, bom=PATH, noeol=PATH,
 //	               zero=PATH, which give a file that form
@@ -54,8 +55,8 @@ func Cases(t *testing.T, list ...tools.Tool) {
 	Prepared(t, func(*testing.T, *tools.Env, string) bool { return false }, list...)
 }
 
-// Prepared is Cases with further flags: prepare is called for each flag that is none of the above, once the files are there,
-// and says whether it knows it.
+// Prepared is Cases with further flags: prepare is called for each flag that is none of the above,
+// once the files are there, and says whether it knows it.
 func Prepared(t *testing.T, prepare func(t *testing.T, env *tools.Env, flag string) bool, list ...tools.Tool) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -13,9 +13,10 @@ import (
 	"tandem/tools/run"
 )
 
-// Contract checks what holds for every tool, wherever it comes from: that it says all that a scheduler, a person and a model need, that
-// what it says fits together, and that it refuses arguments of the wrong shape with issues, called through the pipeline and without it.
-// A tool that takes any object has no wrong parameters, only arguments that are no object.
+// Contract checks what holds for every tool, wherever it comes from: that it says all that a
+// scheduler, a person and a model need, that what it says fits together, and that it refuses
+// arguments of the wrong shape with issues, called through the pipeline and without it. A tool that
+// takes any object has no wrong parameters, only arguments that are no object.
 func Contract(t *testing.T, x tools.Tool) {
 	t.Helper()
 	s := x.Spec()

@@ -18,13 +18,15 @@ import (
 	"tandem/tools"
 )
 
-// Variants plays the first call of each case in testdata in other circumstances: with the files open and unsaved, and with a person who types
-// at each of many places of each file, before the call and while it lands. An open file changes nothing. What is typed stays, once, and the
-// call does besides what it does alone, or nothing at all with EDIT_CONFLICT. Cases with further steps or flags are left out.
+// Variants plays the first call of each case in testdata in other circumstances: with the files
+// open and unsaved, and with a person who types at each of many places of each file, before the
+// call and while it lands. An open file changes nothing. What is typed stays, once, and the call
+// does besides what it does alone, or nothing at all with EDIT_CONFLICT. Cases with further steps
+// or flags are left out.
 func Variants(t *testing.T, list ...tools.Tool) { variants(t, "testdata", nil, list) }
 
-// VariantsOnDisk does the same with the cases of a folder and with files that are not open, over files that have the disk alone below them:
-// what a person types is another program's writing.
+// VariantsOnDisk does the same with the cases of a folder and with files that are not open, over
+// files that have the disk alone below them: what a person types is another program's writing.
 func VariantsOnDisk(t *testing.T, cases string, files func(*World) filetime.Files, list ...tools.Tool) {
 	variants(t, cases, files, list)
 }
@@ -92,7 +94,8 @@ func variants(t *testing.T, folder string, over func(*World) filetime.Files, lis
 	t.Logf("%d cases: of %d calls while a person types %d landed and %d were refused", cases, landed+refused, landed, refused)
 }
 
-// besides says that files say what they are to say besides what was typed, which may have got a line of its own.
+// besides says that files say what they are to say besides what was typed, which may have got a
+// line of its own.
 func besides(got, want map[string]string) bool {
 	same := func(typed string) bool {
 		bare := map[string]string{}
@@ -183,7 +186,8 @@ func (v *variant) before() map[string]string {
 	return out
 }
 
-// play plays the call. early happens before it, late while it lands, or after it where it does not come to that.
+// play plays the call. early happens before it, late while it lands, or after it where it does not
+// come to that.
 func (v *variant) play(t *testing.T, open bool, early, late func(*World)) (tools.Result, map[string]string) {
 	t.Helper()
 	w := NewWorld(t, v.list...)

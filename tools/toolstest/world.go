@@ -23,7 +23,8 @@ import (
 	"tandem/tools/run"
 )
 
-// World is what calls of a test run in: a folder of the disk, files in memory over it, a session, and a host.
+// World is what calls of a test run in: a folder of the disk, files in memory over it, a session,
+// and a host.
 type World struct {
 	Root     string
 	Files    *filetimetest.Files
@@ -48,8 +49,8 @@ type unconfined struct{ sandbox.Runner }
 
 func (unconfined) Level() sandbox.Level { return sandbox.Level{Name: sandbox.LevelNone} }
 
-// NewWorld makes a World with the given tools, in auto mode, that demands that files be read before they are changed.
-// Commands run for real.
+// NewWorld makes a World with the given tools, in auto mode, that demands that files be read before
+// they are changed. Commands run for real.
 func NewWorld(t testing.TB, list ...tools.Tool) *World {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -113,8 +114,8 @@ func SetOf(list ...tools.Tool) *tools.Set {
 	return tools.NewSet(l)
 }
 
-// Workspace is the environment of a World with the files of an archive: disk/PATH is laid on the disk, where the content
-// "-> TARGET" makes a symbolic link; buffer/PATH is an open document.
+// Workspace is the environment of a World with the files of an archive: disk/PATH is laid on the
+// disk, where the content "-> TARGET" makes a symbolic link; buffer/PATH is an open document.
 func Workspace(t testing.TB, a *txtar.Archive) *tools.Env {
 	t.Helper()
 	w := NewWorld(t)
@@ -181,8 +182,8 @@ func One(ctx context.Context, host *run.Host, c run.Call) tools.Result {
 	return results[0]
 }
 
-// Call carries one call of a tool out in an environment, in auto mode and with a person who allows everything. The plan is
-// nil where the tool made none. It may be called concurrently.
+// Call carries one call of a tool out in an environment, in auto mode and with a person who allows
+// everything. The plan is nil where the tool made none. It may be called concurrently.
 func Call(ctx context.Context, tool tools.Tool, env *tools.Env, args string) (tools.Result, *tools.Plan) {
 	var plan *tools.Plan
 	host := &run.Host{

@@ -1,5 +1,5 @@
-// Package undo is the tools undo_file and undo_turn: the model takes changes of its own session back, around what others have
-// typed since.
+// Package undo is the tools undo_file and undo_turn: the model takes changes of its own session
+// back, around what others have typed since.
 package undo
 
 import (

@@ -12,8 +12,8 @@ import (
 	"tandem/tools"
 )
 
-// Parse gives the one URL that is judged, shown and requested: with a scheme, a host as dial.Host gives it, a port only where it is not
-// the scheme's own, and no user. The error is a refusal.
+// Parse gives the one URL that is judged, shown and requested: with a scheme, a host as dial.Host
+// gives it, a port only where it is not the scheme's own, and no user. The error is a refusal.
 func Parse(raw string) (*url.URL, error) {
 	invalid := func(format string, args ...any) error {
 		return tools.Refuse(tools.InvalidArgs, "invalid_url", "%q is not a URL that can be fetched: %s. Use one such as https://example.org/page.",
@@ -54,8 +54,9 @@ func Parse(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Named is the judge of the address of a service that a person has named: where its host is an address, or localhost, it may be this
-// machine or one of its network. What another name leads to is judged by judge.
+// Named is the judge of the address of a service that a person has named: where its host is an
+// address, or localhost, it may be this machine or one of its network. What another name leads to
+// is judged by judge.
 func Named(u *url.URL, judge func(netip.Addr) error) func(netip.Addr) error {
 	host := u.Hostname()
 	wanted, err := netip.ParseAddr(host)

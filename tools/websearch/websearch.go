@@ -1,4 +1,5 @@
-// Package websearch is the tool web_search: what a service that the person has configured finds on the web.
+// Package websearch is the tool web_search: what a service that the person has configured finds on
+// the web.
 package websearch
 
 import (
@@ -174,7 +175,8 @@ func (s search) run(ctx context.Context, env *tools.Env, in input, u *url.URL, k
 	return worded(in, found.Results), nil
 }
 
-// worded is what the model gets. Only pages of the web are results, since what is found is to be fetched.
+// worded is what the model gets. Only pages of the web are results, since what is found is to be
+// fetched.
 func worded(in input, found []result) tools.Result {
 	v := &value{Query: in.Query, Results: []result{}}
 	var b strings.Builder

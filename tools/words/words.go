@@ -1,7 +1,7 @@
-// Package words is what people are told: one sentence for each code of the wire, and one word for each state of a call.
-// What a tool answers the model (Result.Data) is written for the model and is not shown to people; they are shown these.
-// The clients have the same tables, generated into editors/vscode/src/protocol.ts and
-// editors/nvim/lua/tandem/protocol.lua.
+// Package words is what people are told: one sentence for each code of the wire, and one word for
+// each state of a call. What a tool answers the model (Result.Data) is written for the model and is
+// not shown to people; they are shown these. The clients have the same tables, generated into
+// editors/vscode/src/protocol.ts and editors/nvim/lua/tandem/protocol.lua.
 package words
 
 import (
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Failure is the sentence for a class of failure. reason is the detail, which has a sentence of its own where the class
-// alone would say too little; of a refused permission it is who refused (see tools.Denial). A class that is not known is
-// said to have failed.
+// Failure is the sentence for a class of failure. reason is the detail, which has a sentence of its
+// own where the class alone would say too little; of a refused permission it is who refused (see
+// tools.Denial). A class that is not known is said to have failed.
 func Failure(code, reason string) string {
 	if s, ok := failures[code+"/"+reason]; ok {
 		return s
@@ -33,7 +33,8 @@ func Ending(stopReason string) string {
 	return endings["error"]
 }
 
-// State is the word for the state of a call, from the members of its update: status, phase and error.
+// State is the word for the state of a call, from the members of its update: status, phase and
+// error.
 func State(status, phase, code string) string {
 	switch {
 	case phase == "rejected" || code == "GATE_DENIED":
@@ -53,8 +54,8 @@ func Endings() map[string]string { return maps.Clone(endings) }
 // States are the words of State.
 func States() map[string]string { return maps.Clone(states) }
 
-// The class of a command that ended with another code than 0 is exitCode and that code; exited begins its sentence.
-// failed is for a class that is not known.
+// The class of a command that ended with another code than 0 is exitCode and that code; exited
+// begins its sentence. failed is for a class that is not known.
 const (
 	exitCode = "EXIT_CODE_"
 	exited   = "The command ended with exit code "

@@ -32,7 +32,8 @@ type Value struct {
 	Path    string `json:"path"`
 	Bytes   int    `json:"bytes"`
 	Created bool   `json:"created"`
-	// Already says that somebody else had made the same change, Deleted that the file had been deleted since it was seen.
+	// Already says that somebody else had made the same change, Deleted that the file had been
+	// deleted since it was seen.
 	Already bool `json:"already,omitzero"`
 	Deleted bool `json:"deleted,omitzero"`
 }
@@ -135,7 +136,8 @@ func (w *writing) add() error {
 	return nil
 }
 
-// overwrite makes the file say the content where the model saw something else; what others wrote since then stays.
+// overwrite makes the file say the content where the model saw something else; what others wrote
+// since then stays.
 func (w *writing) overwrite() error {
 	w.verb, w.told, w.act = "Overwrite", "File overwritten", tools.Replaces
 	views, err := tools.Seen(w.env, w.now, true)
@@ -162,7 +164,8 @@ func (w *writing) overwrite() error {
 	return nil
 }
 
-// bytes replaces a file that is no text, which the model was shown or told of: it is deleted, and another one made.
+// bytes replaces a file that is no text, which the model was shown or told of: it is deleted, and
+// another one made.
 func (w *writing) bytes(place sandbox.Place, refused error) error {
 	there, err := entry.At(w.env, place)
 	if err != nil {
@@ -243,7 +246,8 @@ func (w *writing) done(landed filetime.Landed) tools.Result {
 	}
 }
 
-// taken names the lines that the user has typed and that the write takes away, as they were before it.
+// taken names the lines that the user has typed and that the write takes away, as they were before
+// it.
 func (w *writing) taken(l filetime.LandedFile) string {
 	if w.in.Mode == "append" {
 		return ""

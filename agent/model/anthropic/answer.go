@@ -118,7 +118,8 @@ func (a *answer) begin(e event) {
 	} else {
 		a.last = e.index.N
 	}
-	// All blocks of some services have the same index, and some end a thought only after what follows it has begun.
+	// All blocks of some services have the same index, and some end a thought only after what
+	// follows it has begun.
 	for index, old := range a.blocks {
 		if index == a.last || old.kind == "thinking" {
 			a.finish(index)
@@ -134,7 +135,8 @@ func (a *answer) begin(e event) {
 		a.think(b, s.thinking.Said)
 	case "tool_use":
 		b.call = a.calls.New(s.id, strings.TrimSpace(s.name))
-		// Some services give the whole input here, others an empty object before the pieces, or both.
+		// Some services give the whole input here, others an empty object before the pieces, or
+		// both.
 		if in := strings.TrimSpace(s.input); in != "" && in != "{}" {
 			a.calls.Guess(b.call, in)
 		}
@@ -192,8 +194,8 @@ func (a *answer) think(b *block, text string) {
 	}
 }
 
-// finish is the end of a block. It is no proof that the arguments of a call are whole: where the limit of tokens cuts
-// them off, the block ends just so.
+// finish is the end of a block. It is no proof that the arguments of a call are whole: where the
+// limit of tokens cuts them off, the block ends just so.
 func (a *answer) finish(index int64) {
 	b := a.blocks[index]
 	if b == nil || b.finished {

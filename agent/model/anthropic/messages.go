@@ -22,8 +22,9 @@ import (
 	"tandem/agent/model/wire"
 )
 
-// New gives a model of a service whose BaseURL is without the version, such as https://api.anthropic.com. The error is
-// a *model.Error of kind "unavailable" when the address is none.
+// New gives a model of a service whose BaseURL is without the version, such as
+// https://api.anthropic.com. The error is a *model.Error of kind "unavailable" when the address is
+// none.
 func New(s wire.Service) (model.Model, error) {
 	s.BaseURL = strings.TrimSuffix(strings.TrimSuffix(s.BaseURL, "/"), "/v1")
 	c, err := wire.New(s)
@@ -35,7 +36,8 @@ func New(s wire.Service) (model.Model, error) {
 
 type messages struct {
 	*wire.Client
-	// said is kept apart for services that take thoughts without a signature, and for those that want one.
+	// said is kept apart for services that take thoughts without a signature, and for those that
+	// want one.
 	said [2]wire.Grown[model.Message, sdk.MessageParam]
 	// signed says that the service wants one.
 	signed atomic.Bool
@@ -54,8 +56,8 @@ func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.De
 	return resp, err
 }
 
-// unsigned says that a message has a thought of the model's own without a signature. Services that sign none want them
-// back all the same, and Anthropic refuses them.
+// unsigned says that a message has a thought of the model's own without a signature. Services that
+// sign none want them back all the same, and Anthropic refuses them.
 func (m *messages) unsigned(msg model.Message) bool {
 	return slices.ContainsFunc(msg.Thoughts, func(t model.Thought) bool {
 		return t.Model == m.Name() && wire.Typed(t) && !isSigned(t)
@@ -72,7 +74,8 @@ func isSigned(t model.Thought) bool {
 func (m *messages) stream(ctx context.Context, r model.Request, signed bool, on func(model.Delta)) (model.Response, error) {
 	x := m.Start(ctx)
 	defer x.End()
-	// The library's own constructors would read keys and addresses from the environment and the home folder.
+	// The library's own constructors would read keys and addresses from the environment and the
+	// home folder.
 	client := sdk.Client{Options: []option.RequestOption{
 		option.WithBaseURL(m.BaseURL), option.WithHTTPClient(x), option.WithMaxRetries(0),
 	}}
@@ -98,9 +101,9 @@ func (m *messages) stream(ctx context.Context, r model.Request, signed bool, on 
 	return x.Answered(end, on)
 }
 
-// body encodes a request, and of its lists only what the last one did not have. It says where the service may cache
-// what it has read: after the tools, after the system prompt, and after the two newest messages of the person's side,
-// so that what this request adds is found by the next one.
+// body encodes a request, and of its lists only what the last one did not have. It says where the
+// service may cache what it has read: after the tools, after the system prompt, and after the two
+// newest messages of the person's side, so that what this request adds is found by the next one.
 func (m *messages) body(r model.Request, signed bool) (wire.Body, error) {
 	limits := limitsOf(m.Model)
 	message, tool := sdk.MessageParam{Role: "here"}, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: "here"}}
@@ -183,8 +186,8 @@ func (m *messages) add(items []sdk.MessageParam, from []model.Message, i int, si
 	return items
 }
 
-// marked are the two newest messages of the person's side, with the mark that the service may cache what ends with
-// them.
+// marked are the two newest messages of the person's side, with the mark that the service may cache
+// what ends with them.
 func marked(items []sdk.MessageParam, _ []model.Message) (map[int]sdk.MessageParam, []sdk.MessageParam) {
 	other := map[int]sdk.MessageParam{}
 	for i := len(items) - 1; i >= 0 && len(other) < 2; i-- {
@@ -293,7 +296,8 @@ func attached(a model.Attachment) sdk.ContentBlockParamUnion {
 	return block
 }
 
-// limits are what a model takes: how long its answer may be, and whether it decides by itself how much to think.
+// limits are what a model takes: how long its answer may be, and whether it decides by itself how
+// much to think.
 type limits struct {
 	maxTokens int64
 	adaptive  bool
@@ -303,8 +307,8 @@ var modelName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^claude-(?:[a-z]+-(\d)(?:-(\d))?|(\d)(?:-(\d))?-[a-z]+)(?:$|[-@:])`)
 })
 
-// limitsOf goes by the name, since the service refuses what a model does not take. Names that it does not know get what
-// every service takes.
+// limitsOf goes by the name, since the service refuses what a model does not take. Names that it
+// does not know get what every service takes.
 func limitsOf(name string) limits {
 	v := modelName().FindStringSubmatch(name)
 	if v == nil {

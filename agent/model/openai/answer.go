@@ -27,8 +27,8 @@ type answer struct {
 	m     *responses
 	on    func(model.Delta)
 	calls wire.Calls
-	// items are in the order of their first event. Services differ in what tells them apart: the id of an item may change
-	// with each event, and the index may be the same for all.
+	// items are in the order of their first event. Services differ in what tells them apart: the id
+	// of an item may change with each event, and the index may be the same for all.
 	items   []*item
 	byIndex map[int64]*item
 	said    bool
@@ -252,7 +252,8 @@ func (a *answer) finish(it *item, raw json.RawMessage) error {
 	return nil
 }
 
-// complete is the end of the answer. It repeats all of it, for services that have not sent the pieces.
+// complete is the end of the answer. It repeats all of it, for services that have not sent the
+// pieces.
 func (a *answer) complete(e event) error {
 	r := responseOf(e.response)
 	nth := map[string]int{}
@@ -297,7 +298,8 @@ func (a *answer) nth(kind string, n int) *item {
 	return a.add("", kind)
 }
 
-// settle declares the calls complete at the end of the answer, but none whose arguments have not come.
+// settle declares the calls complete at the end of the answer, but none whose arguments have not
+// come.
 func (a *answer) settle() {
 	for _, it := range a.items {
 		if it.call >= 0 && (it.finished || a.calls.Whole(it.call)) {

@@ -1,5 +1,5 @@
-// Package openai speaks the Responses API of OpenAI and of the services after it. It keeps nothing on the service's
-// side: every request carries the whole conversation.
+// Package openai speaks the Responses API of OpenAI and of the services after it. It keeps nothing
+// on the service's side: every request carries the whole conversation.
 package openai
 
 import (
@@ -18,8 +18,9 @@ import (
 	"tandem/agent/model/wire"
 )
 
-// New gives a model of a service whose BaseURL has the version in it, such as https://api.openai.com/v1. The error is a
-// *model.Error of kind "unavailable" when the address is none.
+// New gives a model of a service whose BaseURL has the version in it, such as
+// https://api.openai.com/v1. The error is a *model.Error of kind "unavailable" when the address is
+// none.
 func New(s wire.Service) (model.Model, error) {
 	c, err := wire.New(s)
 	if err != nil {

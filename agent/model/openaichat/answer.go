@@ -29,7 +29,8 @@ type answer struct {
 	wentOn bool
 }
 
-// early says that the reason to end may not be meant: the answer has gone on after one, or has not a word yet.
+// early says that the reason to end may not be meant: the answer has gone on after one, or has not
+// a word yet.
 func (a *answer) early() bool {
 	return a.wentOn || a.finish == "stop" && !a.said && a.calls.Len() == 0
 }
@@ -79,8 +80,8 @@ func (a *answer) event(data []byte) error {
 	return nil
 }
 
-// What services call the end of an answer that its model did not mean: the limit of tokens, the filter of the service, and
-// a failure, after which the request may be tried again.
+// What services call the end of an answer that its model did not mean: the limit of tokens, the
+// filter of the service, and a failure, after which the request may be tried again.
 var (
 	limits   = []string{"length", "max_tokens", "max_output_tokens", "model_length"}
 	filters  = []string{"content_filter", "content_filtered", "safety", "prohibited_content", "blocklist", "recitation", "sensitive"}
@@ -136,13 +137,15 @@ func (a *answer) think(field string, t wire.Text) {
 	a.on(model.Delta{Thought: text})
 }
 
-// stopped is the end of what the model writes; usage may still come, and with some services the arguments of a call.
+// stopped is the end of what the model writes; usage may still come, and with some services the
+// arguments of a call.
 func (a *answer) stopped(reason string) {
 	a.finish = reason
 	a.calls.SettleAll(false)
 }
 
-// kept tells what the model must get back. An answer that was cut off after its first word is kept too.
+// kept tells what the model must get back. An answer that was cut off after its first word is kept
+// too.
 func (a *answer) kept() {
 	if !a.said && a.calls.Len() == 0 {
 		return
@@ -190,8 +193,8 @@ func (a *answer) call(raw json.RawMessage) error {
 	return nil
 }
 
-// place gives the call that a piece belongs to, -1 for a new one. Services differ: the index may be missing or the same
-// for several calls, the id may be missing or come with every piece.
+// place gives the call that a piece belongs to, -1 for a new one. Services differ: the index may be
+// missing or the same for several calls, the id may be missing or come with every piece.
 func (a *answer) place(tc toolCall) int {
 	at := a.calls.Len() - 1
 	same := a.calls.Find(tc.id)

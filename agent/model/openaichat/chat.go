@@ -1,4 +1,5 @@
-// Package openaichat speaks Chat Completions, the protocol of OpenAI and of most services and local servers after it.
+// Package openaichat speaks Chat Completions, the protocol of OpenAI and of most services and local
+// servers after it.
 package openaichat
 
 import (
@@ -15,8 +16,9 @@ import (
 	"tandem/agent/model/wire"
 )
 
-// New gives a model of a service whose BaseURL has the version in it, such as http://127.0.0.1:11434/v1. The error is a
-// *model.Error of kind "unavailable" when the address is none.
+// New gives a model of a service whose BaseURL has the version in it, such as
+// http://127.0.0.1:11434/v1. The error is a *model.Error of kind "unavailable" when the address is
+// none.
 func New(s wire.Service) (model.Model, error) {
 	c, err := wire.New(s)
 	if err != nil {
@@ -165,7 +167,8 @@ func (m message) MarshalJSON() ([]byte, error) {
 	return wire.With(raw, m.fields), err
 }
 
-// said writes the messages of a conversation for the model of that name, without the fields that its service refuses.
+// said writes the messages of a conversation for the model of that name, without the fields that
+// its service refuses.
 func said(name string, without map[string]bool) wire.Writing[model.Message, message] {
 	return wire.Writing[model.Message, message]{
 		Same: model.Message.Same,
@@ -181,8 +184,8 @@ func said(name string, without map[string]bool) wire.Writing[model.Message, mess
 	}
 }
 
-// late are the images of the results that from ends with. A tool's message holds text alone, so that they follow, in
-// one message of the person's, when all results are said.
+// late are the images of the results that from ends with. A tool's message holds text alone, so
+// that they follow, in one message of the person's, when all results are said.
 func late(from []model.Message) []message {
 	first := len(from)
 	for first > 0 && from[first-1].CallID != "" {
@@ -253,8 +256,8 @@ func parts(msg openai.ChatCompletionMessage) []openai.ChatMessagePart {
 	return msg.MultiContent
 }
 
-// think adds a thought of the model's own. Services that want its text back want it with the calls, and refuse it
-// elsewhere.
+// think adds a thought of the model's own. Services that want its text back want it with the calls,
+// and refuse it elsewhere.
 func (m *message) think(t model.Thought, calls bool, without map[string]bool) {
 	m.fields = wire.With(json.RawMessage(cmp.Or(string(m.fields), "{}")), wire.Without(wire.Unsealed(t), without))
 	if string(m.fields) == "{}" {

@@ -12,8 +12,9 @@ import (
 	"tandem/agent/model/wire"
 )
 
-// Editor gives a model that an editor lends: the one that it knows by id, or for "" the one of its choice. The name is
-// "editor", or "editor/id". An editor that is silent for longer than idle has failed.
+// Editor gives a model that an editor lends: the one that it knows by id, or for "" the one of its
+// choice. The name is "editor", or "editor/id". An editor that is silent for longer than idle has
+// failed.
 func Editor(lend model.Lend, id string, idle time.Duration) model.Model {
 	return &editor{lend, id, idle}
 }

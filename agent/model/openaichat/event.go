@@ -9,8 +9,8 @@ import (
 	"tandem/agent/model/wire"
 )
 
-// event is one event of the stream, as much of it as is used here. The error, the kinds of reasoning and the cost are what services
-// add to OpenAI's own form.
+// event is one event of the stream, as much of it as is used here. The error, the kinds of
+// reasoning and the cost are what services add to OpenAI's own form.
 type event struct{ choices, usage, groq, failure json.RawMessage }
 
 // chosen says that the event has a part of an answer.

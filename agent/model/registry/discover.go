@@ -26,15 +26,16 @@ type Choice struct {
 	Local bool
 }
 
-// Choices lists what can be had as things are: a model of each service with a key, then one of each that runs on this
-// machine, in the order in which Open looks for one. Idle are the services that run here and have no model, in words.
+// Choices lists what can be had as things are: a model of each service with a key, then one of each
+// that runs on this machine, in the order in which Open looks for one. Idle are the services that
+// run here and have no model, in words.
 func (r *Registry) Choices() (found []Choice, idle []string) {
 	running, idle := r.running()
 	return append(r.hosted(), running...), idle
 }
 
-// discover gives the name of a model that can be used without any configuration, and why it is that one; both are ""
-// where there is none.
+// discover gives the name of a model that can be used without any configuration, and why it is that
+// one; both are "" where there is none.
 func (r *Registry) discover() (name, why string) {
 	found := r.hosted()
 	if len(found) == 0 {

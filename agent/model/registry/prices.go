@@ -8,8 +8,8 @@ import (
 	"tandem/agent/model"
 )
 
-// prices are those of the services' own lists, in US dollars for a million tokens, as of November 2026 and without what
-// very long prompts cost more. The configuration takes precedence.
+// prices are those of the services' own lists, in US dollars for a million tokens, as of November
+// 2026 and without what very long prompts cost more. The configuration takes precedence.
 func prices() map[string]model.Price {
 	return map[string]model.Price{
 		"anthropic/claude-fable-5-1":  {Input: 10, Output: 50, CachedInput: 0.25, CacheWrite: 12.5},
@@ -35,7 +35,8 @@ func prices() map[string]model.Price {
 
 var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-20\d\d-?\d\d-?\d\d$`) })
 
-// priceOf is nil where the price is not known. A service at another address than its own has prices of its own.
+// priceOf is nil where the price is not known. A service at another address than its own has prices
+// of its own.
 func priceOf(provider, id string, p config.Provider, own bool) *model.Price {
 	if c, ok := p.Prices[id]; ok {
 		price := model.Price(c)

@@ -29,15 +29,15 @@ type Registry struct {
 	Getenv func(string) string
 	// Command runs an apiKeyCommand and gives what it prints; nil where no command may be run.
 	Command func(argv []string) (string, error)
-	// Discover lets Open look for a model when none is configured: that of the first service with a key, else one that
-	// runs on this machine.
+	// Discover lets Open look for a model when none is configured: that of the first service with a
+	// key, else one that runs on this machine.
 	Discover bool
 	// Editor lends the editor's own models, "editor" and "editor/id"; nil where it has none.
 	Editor model.Lend
 	// Idle is how long a service may be silent; 0 is the default of wire.Service.
 	Idle time.Duration
-	// Transport carries the requests, or what is made of it for a provider's proxy and certificates where it is an
-	// *http.Transport; nil is the default one.
+	// Transport carries the requests, or what is made of it for a provider's proxy and certificates
+	// where it is an *http.Transport; nil is the default one.
 	Transport http.RoundTripper
 }
 
@@ -50,7 +50,8 @@ type preset struct {
 	local, discover bool
 }
 
-// editorIdle is how long an editor's model may be silent: it may have to ask its person first whether it may be used.
+// editorIdle is how long an editor's model may be silent: it may have to ask its person first
+// whether it may be used.
 const editorIdle = 5 * time.Minute
 
 const (
@@ -132,9 +133,9 @@ func unavailable(format string, args ...any) error {
 	return &model.Error{Kind: "unavailable", Message: fmt.Sprintf(format, args...)}
 }
 
-// Open gives the model called name, or the default one for "". Errors are *model.Error with Kind "unavailable"; no
-// request is sent, except that Discover asks services on this machine what they have. Each call gives a model of its
-// own: a script begins anew.
+// Open gives the model called name, or the default one for "". Errors are *model.Error with Kind
+// "unavailable"; no request is sent, except that Discover asks services on this machine what they
+// have. Each call gives a model of its own: a script begins anew.
 func (r *Registry) Open(name string) (model.Model, error) {
 	name, why := cmp.Or(name, r.Config.Model), ""
 	if name == "" && r.Discover {
@@ -248,8 +249,8 @@ type Keys struct {
 	Command func(argv []string) (string, error)
 }
 
-// Find gives what the variable holds, else the first line that the command prints, and "" where there is neither. An error is the
-// predicate of a sentence about the command.
+// Find gives what the variable holds, else the first line that the command prints, and "" where
+// there is neither. An error is the predicate of a sentence about the command.
 func (k Keys) Find(variable string, command []string) (string, error) {
 	if variable != "" {
 		if key := strings.TrimSpace(k.Getenv(variable)); key != "" {

@@ -10,8 +10,9 @@ import (
 	"tandem/agent/model/wire"
 )
 
-// transport carries the requests of one provider: through its proxy, and trusting its certificates besides those of the
-// system. Without either it is the common one, which follows HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE.
+// transport carries the requests of one provider: through its proxy, and trusting its certificates
+// besides those of the system. Without either it is the common one, which follows HTTPS_PROXY,
+// NO_PROXY and SSL_CERT_FILE.
 func (r *Registry) transport(name string, p config.Provider) (http.RoundTripper, error) {
 	common, ok := r.Transport.(*http.Transport)
 	if p.Proxy == "" && p.CAFile == "" || !ok && r.Transport != nil {
@@ -50,8 +51,8 @@ func (r *Registry) transport(name string, p config.Provider) (http.RoundTripper,
 	return t, nil
 }
 
-// Transport gives what carries the requests of a program: the default one with room for a whole request, which then
-// takes one write and no copy on the way.
+// Transport gives what carries the requests of a program: the default one with room for a whole
+// request, which then takes one write and no copy on the way.
 func Transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.WriteBufferSize = 64 << 10

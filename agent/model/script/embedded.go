@@ -15,9 +15,9 @@ import (
 // EmbeddedName is the name of the model that answers when none has been chosen.
 const EmbeddedName = "script/embedded"
 
-// Embedded gives the model that answers when none has been chosen. It says that it is no language model and, with
-// advice, how to get one; and it shows that the tools work by reading the file that the prompt names with @, or by
-// listing the workspace.
+// Embedded gives the model that answers when none has been chosen. It says that it is no language
+// model and, with advice, how to get one; and it shows that the tools work by reading the file that
+// the prompt names with @, or by listing the workspace.
 func Embedded(advice string) model.Model { return &embedded{advice: advice} }
 
 type embedded struct {

@@ -11,8 +11,8 @@ import (
 	"tandem/agent/model"
 )
 
-// Player plays a script from its beginning, over any number of turns. It may be used concurrently: each request takes
-// the next message.
+// Player plays a script from its beginning, over any number of turns. It may be used concurrently:
+// each request takes the next message.
 type Player struct {
 	name   string
 	script *Script
@@ -60,7 +60,8 @@ func (p *Player) Stream(ctx context.Context, r model.Request, on func(model.Delt
 	})
 }
 
-// play streams one message. Calls are named after id; played is told of each line that was carried out.
+// play streams one message. Calls are named after id; played is told of each line that was carried
+// out.
 func play(
 	ctx context.Context, id string, steps []step, r model.Request, on func(model.Delta), played func(step),
 ) (model.Response, error) {
@@ -150,8 +151,8 @@ func pieces(text string) []string {
 	return append(out, text)
 }
 
-// conversation is what a pattern is matched against: every message's text and calls, a line break between them. The
-// system prompt is left out, since it speaks of everything.
+// conversation is what a pattern is matched against: every message's text and calls, a line break
+// between them. The system prompt is left out, since it speaks of everything.
 func conversation(messages []model.Message) string {
 	var b strings.Builder
 	for _, m := range messages {

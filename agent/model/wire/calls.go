@@ -9,7 +9,8 @@ import (
 	"tandem/agent/model"
 )
 
-// Calls puts the calls of one answer together from their pieces. A call begins as soon as its name is known.
+// Calls puts the calls of one answer together from their pieces. A call begins as soon as its name
+// is known.
 type Calls struct {
 	On func(model.Delta)
 	// Model is the name of the model that makes them, Tools are those that it may call.
@@ -22,8 +23,8 @@ type call struct {
 	id, name string
 	args     []byte
 	sent     int // bytes of args that On was told
-	// guess says that args are provisional: a piece that comes later replaces them. repeats says that each piece has all
-	// that came before it.
+	// guess says that args are provisional: a piece that comes later replaces them. repeats says
+	// that each piece has all that came before it.
 	guess, repeats bool
 	extra          Extra
 	begun, done    bool
@@ -60,8 +61,9 @@ func (c *Calls) Find(id string) int {
 	return at
 }
 
-// Identify adds an id, or a piece of a name, that came later than New; a call that has begun keeps both. A name may come in
-// pieces, and as a whole with each piece of the call: it is known when it is that of a tool, or when arguments have come.
+// Identify adds an id, or a piece of a name, that came later than New; a call that has begun keeps
+// both. A name may come in pieces, and as a whole with each piece of the call: it is known when it
+// is that of a tool, or when arguments have come.
 func (c *Calls) Identify(at int, id, name string) {
 	k := c.list[at]
 	if k.begun {
@@ -79,7 +81,8 @@ func (c *Calls) Identify(at int, id, name string) {
 	}
 }
 
-// Write adds a piece of the arguments. Many services begin with {} or null before the arguments themselves.
+// Write adds a piece of the arguments. Many services begin with {} or null before the arguments
+// themselves.
 func (c *Calls) Write(at int, args string) {
 	k := c.list[at]
 	if args == "" || k.done {
@@ -93,11 +96,13 @@ func (c *Calls) Write(at int, args string) {
 	c.send(k, at)
 }
 
-// joined is the arguments with a piece that came next. Several services send all arguments so far with every piece.
+// joined is the arguments with a piece that came next. Several services send all arguments so far
+// with every piece.
 func (k *call) joined(args string) []byte {
 	was := bytes.TrimSpace(k.args)
 	if n := len(was); n > 0 && was[0] == '{' && len(args) >= n && args[:n] == string(was) {
-		// At the place of a value, the piece may be an object that begins as the one around it does.
+		// At the place of a value, the piece may be an object that begins as the one around it
+		// does.
 		k.repeats = k.repeats || len(args) > n && !bytes.ContainsAny(was[n-1:], ":[,")
 		if k.repeats {
 			return []byte(args)
@@ -117,8 +122,8 @@ func placeholder(args []byte) bool {
 	return string(args) == "{}" || string(args) == "null"
 }
 
-// provisional says that the arguments may still be replaced, as all may that are no object: a JSON string may hold them,
-// and of what is encrypted the plain text follows.
+// provisional says that the arguments may still be replaced, as all may that are no object: a JSON
+// string may hold them, and of what is encrypted the plain text follows.
 func (k *call) provisional() bool {
 	return k.guess || placeholder(k.args) || !bytes.HasPrefix(bytes.TrimSpace(k.args), []byte("{"))
 }
@@ -133,7 +138,8 @@ func (c *Calls) send(k *call, at int) {
 	c.On(model.Delta{Call: &model.CallDelta{Index: at, Arguments: rest}})
 }
 
-// Rest adds what whole has more than was written so far; the second result is false where it says something else.
+// Rest adds what whole has more than was written so far; the second result is false where it says
+// something else.
 func (c *Calls) Rest(at int, whole string) bool {
 	k := c.list[at]
 	if k.provisional() && strings.HasPrefix(strings.TrimSpace(whole), "{") {
@@ -203,7 +209,8 @@ func (c *Calls) Settle(at int) {
 	c.On(model.Delta{Call: &model.CallDelta{Index: at, Done: true}})
 }
 
-// SettleAll declares calls complete: all of them, or only those whose arguments are and cannot be replaced any more.
+// SettleAll declares calls complete: all of them, or only those whose arguments are and cannot be
+// replaced any more.
 func (c *Calls) SettleAll(all bool) {
 	for at, k := range c.list {
 		if all || c.Whole(at) && !k.provisional() {
@@ -212,8 +219,8 @@ func (c *Calls) SettleAll(all bool) {
 	}
 }
 
-// End declares calls complete once nothing more can come: all of them, or, where the last one was cut off, those whose
-// arguments are.
+// End declares calls complete once nothing more can come: all of them, or, where the last one was
+// cut off, those whose arguments are.
 func (c *Calls) End(all bool) {
 	for at, k := range c.list {
 		if all || c.Whole(at) && (at < len(c.list)-1 || !k.provisional()) {
@@ -236,8 +243,8 @@ func (c *Calls) KeepIn(at int, name string, object json.RawMessage, known ...str
 	}
 }
 
-// KeepAll tells what the model must get back with each call: fields that its service added, and an id that would be
-// changed for any other service.
+// KeepAll tells what the model must get back with each call: fields that its service added, and an
+// id that would be changed for any other service.
 func (c *Calls) KeepAll() {
 	for at, k := range c.list {
 		if fields := k.extra.Object(); k.begun && (fields != nil || CallID(k.id) != k.id && k.id != "") {

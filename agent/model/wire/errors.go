@@ -25,7 +25,8 @@ func (c *Client) BadEvent(protocol string, data []byte) *model.Error {
 	return c.Bad("sent an event that is not of the %s format: %s", protocol, Short(c.clean(string(data)), 200))
 }
 
-// IsError says that data reports an error, in one of the ways that do without the protocol's own events.
+// IsError says that data reports an error, in one of the ways that do without the protocol's own
+// events.
 func IsError(data []byte) bool {
 	f, ok := Parse(data)
 	is := false
@@ -58,7 +59,8 @@ func (c *Client) Reported(body []byte) *model.Error {
 	return c.refused(status, message, code, http.Header{})
 }
 
-// statusOf gives the status that goes with a code inside an answer; services name the same things differently.
+// statusOf gives the status that goes with a code inside an answer; services name the same things
+// differently.
 func statusOf(code string) int {
 	for word := range strings.FieldsSeq(code) {
 		if n, err := strconv.Atoi(word); err == nil && n >= 400 && n < 600 {
@@ -216,7 +218,8 @@ func (c *Client) details(body []byte) (message, code string) {
 	return Short(c.clean(text(raw)), 300), code
 }
 
-// clean takes the key and what else was configured as a secret out of a text that the other side wrote.
+// clean takes the key and what else was configured as a secret out of a text that the other side
+// wrote.
 func (c *Client) clean(text string) string {
 	secrets := append([]string{c.Key}, c.within...)
 	for _, v := range c.Headers {
@@ -241,7 +244,8 @@ func Short(text string, most int) string {
 	return text
 }
 
-// retryAfter reads the server's advice: seconds, or a date, as seen by the server's own clock if it tells the time.
+// retryAfter reads the server's advice: seconds, or a date, as seen by the server's own clock if it
+// tells the time.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return time.Duration(min(ms, 1e9) * float64(time.Millisecond))

@@ -18,14 +18,16 @@ const (
 
 var errTooLong = errors.New("an event of too many bytes")
 
-// events reads a stream of server-sent events. Services take liberties with the format: events follow each other
-// without an empty line, lines end in various ways, the last event is not ended at all. So an event is a line whose
-// data is a whole JSON text; otherwise all lines up to an empty one are the event. A JSON object without
-// "data:" is an event too: an error, or the whole answer of a service that does not stream.
+// events reads a stream of server-sent events. Services take liberties with the format: events
+// follow each other without an empty line, lines end in various ways, the last event is not ended
+// at all. So an event is a line whose data is a whole JSON text; otherwise all lines up to an empty
+// one are the event. A JSON object without "data:" is an event too: an error, or the whole answer
+// of a service that does not stream.
 type events struct {
 	lines *bufio.Reader
 	alive func()
-	// part is the data of an incomplete event, head the beginning of a body that is no event stream.
+	// part is the data of an incomplete event, head the beginning of a body that is no event
+	// stream.
 	part, head []byte
 	any, bared bool
 	// more is what follows in a line where carriage returns alone end lines too.
@@ -38,8 +40,8 @@ func newEvents(r io.Reader, lines *bufio.Reader, alive func()) *events {
 	return &events{lines: lines, alive: alive}
 }
 
-// next gives the data of the next event; it is good until the call after. The error is io.EOF at the end, and
-// io.ErrUnexpectedEOF in the middle of an event.
+// next gives the data of the next event; it is good until the call after. The error is io.EOF at
+// the end, and io.ErrUnexpectedEOF in the middle of an event.
 func (e *events) next() ([]byte, error) {
 	e.part = e.part[:0]
 	for {
@@ -84,7 +86,8 @@ func (e *events) next() ([]byte, error) {
 	}
 }
 
-// bare makes an event of a JSON object that came without "data:". It does not make the body a stream.
+// bare makes an event of a JSON object that came without "data:". It does not make the body a
+// stream.
 func (e *events) bare(text []byte) []byte {
 	e.bared = true
 	if rest, failed := bytes.CutPrefix(text, []byte("error:")); failed {
@@ -99,8 +102,8 @@ func isObject(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && json.Valid(text)
 }
 
-// glued is the data of a line, without the beginning of another event that was never finished: the buffers of some services
-// put two into one line.
+// glued is the data of a line, without the beginning of another event that was never finished: the
+// buffers of some services put two into one line.
 func glued(data []byte) []byte {
 	if i := bytes.LastIndex(data, []byte("data:")); i > 0 && !json.Valid(data) {
 		if last := bytes.TrimSpace(data[i+len("data:"):]); isObject(last) {

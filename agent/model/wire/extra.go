@@ -13,12 +13,12 @@ import (
 	"tandem/agent/model"
 )
 
-// Extra collects the fields that a service adds to its protocol: for each, the pieces in which it came. Values stay as they
-// were written. The zero value is empty.
+// Extra collects the fields that a service adds to its protocol: for each, the pieces in which it
+// came. Values stay as they were written. The zero value is empty.
 type Extra map[string][]json.RawMessage
 
-// Add takes the fields of an object that are none of those named, which are known. Fields that say nothing are left out,
-// since several services refuse what they themselves have sent empty.
+// Add takes the fields of an object that are none of those named, which are known. Fields that say
+// nothing are left out, since several services refuse what they themselves have sent empty.
 func (x *Extra) Add(object json.RawMessage, known ...string) {
 	var added map[string]bool // of fields of one name in an object the last one counts
 	for f := FieldsOf(object); f.Next(); {
@@ -57,8 +57,9 @@ func encoded(v any) json.RawMessage {
 	return raw
 }
 
-// joined is the value whose pieces came after each other. Strings go on, unless a piece repeats all before it; objects are
-// joined by their fields, and lists by their elements. Of other values the last one counts.
+// joined is the value whose pieces came after each other. Strings go on, unless a piece repeats all
+// before it; objects are joined by their fields, and lists by their elements. Of other values the
+// last one counts.
 func joined(name string, pieces []json.RawMessage) json.RawMessage {
 	pieces = slices.DeleteFunc(slices.Clone(pieces), blank)
 	if len(pieces) == 0 {
@@ -89,8 +90,8 @@ func joined(name string, pieces []json.RawMessage) json.RawMessage {
 	return pieces[len(pieces)-1]
 }
 
-// joinedLists is a list of the elements of all. An object goes on with the next one where their texts alone differ, as
-// long as it has no signature or other seal: with that it is complete.
+// joinedLists is a list of the elements of all. An object goes on with the next one where their
+// texts alone differ, as long as it has no signature or other seal: with that it is complete.
 func joinedLists(lists []json.RawMessage) json.RawMessage {
 	var out []json.RawMessage
 	var open Extra // the last element, in its pieces
@@ -150,8 +151,8 @@ func spoken(name string) bool {
 	return slices.Contains([]string{"text", "thinking", "summary", "reasoning", "reasoning_text", "content"}, name)
 }
 
-// With adds fields to a JSON object. Those of the same name that it has are joined where both are objects, and stay as
-// they are otherwise.
+// With adds fields to a JSON object. Those of the same name that it has are joined where both are
+// objects, and stay as they are otherwise.
 func With(object, fields json.RawMessage) json.RawMessage {
 	var a, b map[string]json.RawMessage
 	if len(fields) == 0 || json.Unmarshal(object, &a) != nil || json.Unmarshal(fields, &b) != nil {
@@ -195,8 +196,8 @@ func ExtraOf(c model.Call, name string) json.RawMessage {
 	return c.Extra.Fields
 }
 
-// IDOf gives the id of an earlier call: as it was written for the model that wrote it, and as every service accepts it
-// for all others.
+// IDOf gives the id of an earlier call: as it was written for the model that wrote it, and as every
+// service accepts it for all others.
 func IDOf(c model.Call, name string) string {
 	if c.Extra != nil && c.Extra.Model == name && c.ID != "" {
 		return c.ID
@@ -244,7 +245,8 @@ func Typed(t model.Thought) bool {
 	return len(t.Sealed) > 0 && json.Unmarshal(t.Sealed, &s) == nil && s.Type != ""
 }
 
-// Added names the fields that the model of that name gets back beyond its protocol: of messages and of their calls.
+// Added names the fields that the model of that name gets back beyond its protocol: of messages and
+// of their calls.
 func Added(messages []model.Message, name string) []string {
 	var all Extra
 	for _, msg := range messages {
@@ -260,8 +262,8 @@ func Added(messages []model.Message, name string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// RefusedField gives that of the names which an error says the service does not take, "" for none. Many services refuse
-// fields of a message that others want back.
+// RefusedField gives that of the names which an error says the service does not take, "" for none.
+// Many services refuse fields of a message that others want back.
 func RefusedField(err error, names []string) string {
 	var e *model.Error
 	if !errors.As(err, &e) || e.Kind != "http" || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// A stream has an event for every few letters, in five objects within each other. So an event is checked once, as a whole, and what is
-// in it is found where it stands: it is neither copied nor checked again at each depth.
+// A stream has an event for every few letters, in five objects within each other. So an event is
+// checked once, as a whole, and what is in it is found where it stands: it is neither copied nor
+// checked again at each depth.
 
 // Fields walks through the fields of an object in their order:
 //
@@ -16,7 +17,8 @@ import (
 //
 // Of a text that is no JSON it gives what looks like fields.
 type Fields struct {
-	// Key is the name of the field in small letters, since the names of a protocol are understood in any case.
+	// Key is the name of the field in small letters, since the names of a protocol are understood
+	// in any case.
 	Key []byte
 	// Value is as it is written, a part of the object.
 	Value json.RawMessage
@@ -24,7 +26,8 @@ type Fields struct {
 	rest  []byte
 }
 
-// Parse gives the fields of a text that nobody has looked at yet. It is false where that is neither an object nor null.
+// Parse gives the fields of a text that nobody has looked at yet. It is false where that is neither
+// an object nor null.
 func Parse(text []byte) (Fields, bool) {
 	f := FieldsOf(bytes.TrimSpace(text))
 	return f, json.Valid(text) && (f.rest[0] == '{' || f.rest[0] == 'n')
@@ -67,15 +70,16 @@ func (f *Fields) among(names []string) bool {
 	return false
 }
 
-// Elements walks through a list, as Fields does through an object. A single object counts as its only element, since several services
-// leave out the list around it, and null counts as none.
+// Elements walks through a list, as Fields does through an object. A single object counts as its
+// only element, since several services leave out the list around it, and null counts as none.
 type Elements struct {
 	Value json.RawMessage
 	rest  []byte
 	alone bool
 }
 
-// ElementsOf gives the elements of a valid value; one that is neither a list nor an object has none.
+// ElementsOf gives the elements of a valid value; one that is neither a list nor an object has
+// none.
 func ElementsOf(value json.RawMessage) Elements {
 	return Elements{rest: value, alone: len(value) > 0 && value[0] == '{'}
 }

@@ -20,15 +20,16 @@ func (b Body) Len() (n int64) {
 	return n
 }
 
-// Writing says how the things of a list, such as the messages of a conversation, are written as the items that a
-// service knows.
+// Writing says how the things of a list, such as the messages of a conversation, are written as the
+// items that a service knows.
 type Writing[S, T any] struct {
 	// Same says that two things are the same, and so that their items are.
 	Same func(a, b S) bool
-	// Add writes from[i] behind the items of those before it: it appends items, or changes the last one.
+	// Add writes from[i] behind the items of those before it: it appends items, or changes the last
+	// one.
 	Add func(items []T, from []S, i int) []T
-	// End gives what only this request says: items in another form, by their place, and items after the last. It changes
-	// none of items. May be nil.
+	// End gives what only this request says: items in another form, by their place, and items after
+	// the last. It changes none of items. May be nil.
 	End func(items []T, from []S) (other map[int]T, more []T)
 }
 
@@ -48,9 +49,10 @@ func (w Writing[S, T]) Items(from []S) []T {
 	return items
 }
 
-// Grown writes and encodes a list that begins each time as it did the time before, as a conversation does: what was
-// written and encoded then is kept until it was not used for a while, since it is as large as the conversation itself, and there may be
-// many sessions at rest. It may be used concurrently. The zero value is ready.
+// Grown writes and encodes a list that begins each time as it did the time before, as a
+// conversation does: what was written and encoded then is kept until it was not used for a while,
+// since it is as large as the conversation itself, and there may be many sessions at rest. It may
+// be used concurrently. The zero value is ready.
 type Grown[S, T any] struct {
 	mu      sync.Mutex
 	rest    *time.Timer // releases what is kept
@@ -65,13 +67,15 @@ type Grown[S, T any] struct {
 // keep is the size of the largest item whose encoded form is kept.
 const keep = 1 << 20
 
-// idle is how long what nobody has used is kept. A process that rests gives memory back a little later.
+// idle is how long what nobody has used is kept. A process that rests gives memory back a little
+// later.
 const idle = 20 * time.Second
 
 // Chunks of the arena grow from the first size to the second.
 const smallChunk, largeChunk = 4 << 10, 64 << 10
 
-// lay copies an encoded item into the arena, so that items which follow each other are sent as one piece. g.mu is held.
+// lay copies an encoded item into the arena, so that items which follow each other are sent as one
+// piece. g.mu is held.
 func (g *Grown[S, T]) lay(head byte, raw []byte) []byte {
 	if n := 1 + len(raw); n > cap(g.arena)-len(g.arena) {
 		g.arena = make([]byte, 0, max(n, min(largeChunk, max(smallChunk, 2*cap(g.arena)))))
@@ -81,7 +85,8 @@ func (g *Grown[S, T]) lay(head byte, raw []byte) []byte {
 	return g.arena[at:]
 }
 
-// put adds a piece of the arena to a request, as one with the last piece where that lies right before it.
+// put adds a piece of the arena to a request, as one with the last piece where that lies right
+// before it.
 func put(b Body, piece []byte) Body {
 	if n := len(b); n > 0 {
 		last := b[n-1]
@@ -93,8 +98,8 @@ func put(b Body, piece []byte) Body {
 	return append(b, piece)
 }
 
-// Fill puts a list into body in the place of the one that holds mark alone. What from holds must not be changed
-// afterwards.
+// Fill puts a list into body in the place of the one that holds mark alone. What from holds must
+// not be changed afterwards.
 func (g *Grown[S, T]) Fill(body Body, mark T, from []S, w Writing[S, T]) (Body, error) {
 	place, err := Encode(mark)
 	if err != nil {
@@ -197,8 +202,8 @@ func (g *Grown[S, T]) write(from []S, w Writing[S, T]) {
 	g.from = from
 }
 
-// Encode is json.Marshal without its second look at what a type's own method has made, and without its escapes of <, > and &,
-// which are for web pages: code has many of them.
+// Encode is json.Marshal without its second look at what a type's own method has made, and without
+// its escapes of <, > and &, which are for web pages: code has many of them.
 func Encode(v any) ([]byte, error) {
 	own, ok := v.(json.Marshaler)
 	if !ok {
@@ -217,7 +222,8 @@ func unescaped(raw []byte) []byte {
 	return []byte(forWebPages().Replace(string(raw)))
 }
 
-// forWebPages takes a backslash that stands for itself first, so that what follows it begins nothing.
+// forWebPages takes a backslash that stands for itself first, so that what follows it begins
+// nothing.
 var forWebPages = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 })

@@ -14,14 +14,15 @@ import (
 // Empty stands for a message without content, which services refuse.
 const Empty = "(empty)"
 
-// ToolName gives the name of an earlier call as services accept it; a model may have written anything.
+// ToolName gives the name of an earlier call as services accept it; a model may have written
+// anything.
 func ToolName(name string) string {
 	name = plain(name)
 	return cmp.Or(name[:min(len(name), 64)], "unknown")
 }
 
-// CallID gives the id of an earlier call as every service accepts it, since the conversation may have begun with
-// another service. Different ids stay different.
+// CallID gives the id of an earlier call as every service accepts it, since the conversation may
+// have begun with another service. Different ids stay different.
 func CallID(id string) string {
 	safe := plain(id)
 	if safe == id && id != "" && len(id) <= 64 {
@@ -41,9 +42,10 @@ func plain(s string) string {
 	}, s)
 }
 
-// Object gives the arguments of an earlier call as a JSON object: an empty one where the model wrote something else, of which several
-// services would refuse the whole conversation for ever. The answer to the call says what came. No parameter is made up in its place,
-// since a model would use it again.
+// Object gives the arguments of an earlier call as a JSON object: an empty one where the model
+// wrote something else, of which several services would refuse the whole conversation for ever. The
+// answer to the call says what came. No parameter is made up in its place, since a model would use
+// it again.
 func Object(args string) string {
 	args = strings.TrimSpace(args)
 	if args == "" {

@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Services agree on the names of fields and differ in their JSON types: a number comes as a string, a string as a list of
-// parts, an object in the place of its text. The functions below understand all of these. None of them fails: what cannot be
-// understood is as if it were missing, and so is a value of no bytes.
+// Services agree on the names of fields and differ in their JSON types: a number comes as a string,
+// a string as a list of parts, an object in the place of its text. The functions below understand
+// all of these. None of them fails: what cannot be understood is as if it were missing, and so is a
+// value of no bytes.
 
 // Int is a whole number, also written as 1.0 or "1".
 type Int struct {
@@ -91,7 +92,8 @@ func NameOf(raw json.RawMessage) string {
 	return ""
 }
 
-// ArgsOf is a piece of the arguments of a call: a string, or the JSON value itself, which is then all of them.
+// ArgsOf is a piece of the arguments of a call: a string, or the JSON value itself, which is then
+// all of them.
 func ArgsOf(raw json.RawMessage) string {
 	if string(raw) == "null" {
 		return ""
@@ -99,8 +101,8 @@ func ArgsOf(raw json.RawMessage) string {
 	return unquoted(raw)
 }
 
-// Text is what is said in one place: a string, a list of parts, or a part alone. Parts that are thoughts, or refuse, are
-// kept apart.
+// Text is what is said in one place: a string, a list of parts, or a part alone. Parts that are
+// thoughts, or refuse, are kept apart.
 type Text struct {
 	Said, Thought, Refusal string
 	// Parts says that it came as parts.

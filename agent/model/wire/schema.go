@@ -11,9 +11,10 @@ import (
 	"tandem/agent/model"
 )
 
-// Schema gives the parameters of a tool as services take them: an object at the root with properties of its own, and
-// keywords of the types that JSON Schema 2020-12 has. Services refuse a whole request for one schema that is otherwise. A
-// schema that is well stays as it is; the server of the tool checks arguments by its own.
+// Schema gives the parameters of a tool as services take them: an object at the root with
+// properties of its own, and keywords of the types that JSON Schema 2020-12 has. Services refuse a
+// whole request for one schema that is otherwise. A schema that is well stays as it is; the server
+// of the tool checks arguments by its own.
 func Schema(t model.ToolSpec) json.RawMessage {
 	if t.Plain {
 		return t.Parameters
@@ -55,7 +56,8 @@ type objects struct {
 	left int // of the parts that may still be joined
 }
 
-// object makes a schema one of an object: what alternatives and a reference at the root say becomes its own.
+// object makes a schema one of an object: what alternatives and a reference at the root say becomes
+// its own.
 func (o *objects) object(s map[string]any) {
 	if o.left--; o.left < 0 {
 		return

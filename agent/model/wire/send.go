@@ -18,9 +18,10 @@ func (b Body) Reader() io.ReadCloser { return &pieces{append(net.Buffers(nil), b
 // Dialer makes connections, as net.Dialer.DialContext does.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Gathering gives a Dialer whose connections send a Body by gathering writes (writev): it is not copied into a buffer
-// first, which for each request of a long conversation took as long as everything else about it. An encrypted
-// connection encrypts into buffers of its own, so nothing changes for it.
+// Gathering gives a Dialer whose connections send a Body by gathering writes (writev): it is not
+// copied into a buffer first, which for each request of a long conversation took as long as
+// everything else about it. An encrypted connection encrypts into buffers of its own, so nothing
+// changes for it.
 func Gathering(dial Dialer) Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)

@@ -1,5 +1,6 @@
-// Package wire sends requests to model services and reads their event streams. It handles what services have in common,
-// above all their errors; the meaning of events is up to each vendor's package.
+// Package wire sends requests to model services and reads their event streams. It handles what
+// services have in common, above all their errors; the meaning of events is up to each vendor's
+// package.
 package wire
 
 import (
@@ -31,8 +32,8 @@ type Service struct {
 	Headers     map[string]string
 	// InClear lets the secrets go over http:// to another machine.
 	InClear bool
-	// Idle is how long the service may stay silent; 0 means five minutes, since a local model can take that long to
-	// read a prompt.
+	// Idle is how long the service may stay silent; 0 means five minutes, since a local model can
+	// take that long to read a prompt.
 	Idle time.Duration
 	// Transport is nil for the default one.
 	Transport http.RoundTripper
@@ -52,8 +53,8 @@ type Client struct {
 	readers sync.Pool // of *bufio.Reader
 }
 
-// New gives a client. The error is a *model.Error of kind "unavailable" when the address is none, or the key or a
-// header cannot be sent.
+// New gives a client. The error is a *model.Error of kind "unavailable" when the address is none,
+// or the key or a header cannot be sent.
 func New(s Service) (*Client, error) {
 	u, err := url.Parse(s.BaseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -110,7 +111,8 @@ func hasSecret(headers map[string]string) bool {
 	return false
 }
 
-// Address words an address for people, and gives what it leaves out: names, passwords and parameters may all be keys.
+// Address words an address for people, and gives what it leaves out: names, passwords and
+// parameters may all be keys.
 func Address(u *url.URL) (shown string, within []string) {
 	plain := *u
 	plain.User, plain.RawQuery, plain.Fragment, plain.RawFragment = nil, "", "", ""
@@ -143,13 +145,13 @@ func (c *Client) Priced(u model.Usage) model.Usage {
 	return u
 }
 
-// Exchange is one request and its answer. It is an HTTP client for the vendors' libraries, which must be told not to
-// try again by themselves.
+// Exchange is one request and its answer. It is an HTTP client for the vendors' libraries, which
+// must be told not to try again by themselves.
 type Exchange struct {
 	// Body, where it is not nil, is sent instead of what the library has made of the request.
 	Body Body
-	// Early, where it is not nil, says that the service has named a reason to end and may go on all the same: some name one with
-	// each event. It may then be silent for as long as before.
+	// Early, where it is not nil, says that the service has named a reason to end and may go on all
+	// the same: some name one with each event. It may then be silent for as long as before.
 	Early func() bool
 
 	c      *Client
@@ -163,7 +165,8 @@ type Exchange struct {
 	late   *model.Error // what the service reported after its answer was complete
 }
 
-// How long a service may take, after an answer is complete, to send its usage and to close the stream.
+// How long a service may take, after an answer is complete, to send its usage and to close the
+// stream.
 const (
 	tail    = 5 * time.Second
 	closing = 20 * time.Millisecond
@@ -173,8 +176,8 @@ var errIdle = errors.New("idle")
 
 const maxErrorBody = 64 << 10
 
-// maxStream is the largest stream. An event for every few letters makes it many times larger than the answer in it,
-// which model.Bounded bounds; here it is about what a service sends besides.
+// maxStream is the largest stream. An event for every few letters makes it many times larger than
+// the answer in it, which model.Bounded bounds; here it is about what a service sends besides.
 const maxStream = 256 << 20
 
 // Start begins an exchange; End must be called.
@@ -228,8 +231,9 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Read hands the data of every event to on. When whole says that the answer is complete, nothing that happens later is
-// an error any more, see Answered; on may then end the reading with io.EOF. Errors are *model.Error or the context's.
+// Read hands the data of every event to on. When whole says that the answer is complete, nothing
+// that happens later is an error any more, see Answered; on may then end the reading with io.EOF.
+// Errors are *model.Error or the context's.
 func (x *Exchange) Read(on func(data []byte) error, whole func() bool) error {
 	for total := 0; ; {
 		data, err := x.events.next()
@@ -266,8 +270,9 @@ func (x *Exchange) Read(on func(data []byte) error, whole func() bool) error {
 	}
 }
 
-// Answered gives what has come of the answer that was read. An error that the service reported after the answer was
-// complete is told as a Notice; it is the error of the request only where the answer has not a word.
+// Answered gives what has come of the answer that was read. An error that the service reported
+// after the answer was complete is told as a Notice; it is the error of the request only where the
+// answer has not a word.
 func (x *Exchange) Answered(resp model.Response, on func(model.Delta)) (model.Response, error) {
 	switch {
 	case x.late == nil:

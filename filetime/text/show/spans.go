@@ -8,13 +8,15 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// Inline finds the changed characters within changed lines. The search has a time limit: what comes after it has none.
+// Inline finds the changed characters within changed lines. The search has a time limit: what comes
+// after it has none.
 type Inline struct{ deadline time.Time }
 
 // NewInline gives one for the hunks of a file.
 func NewInline() Inline { return Inline{time.Now().Add(inlineLimit)} }
 
-// Spans are the changed parts of two versions of some lines; nil where one has no text, is large or no valid UTF-8, or where the time is up.
+// Spans are the changed parts of two versions of some lines; nil where one has no text, is large or
+// no valid UTF-8, or where the time is up.
 func (l Inline) Spans(old, new string) (out []Span) {
 	if old == "" || new == "" || len(old)+len(new) > maxInline || l.late() {
 		return nil
@@ -49,10 +51,12 @@ func (l Inline) engine() *diffmatchpatch.DiffMatchPatch {
 	return dmp
 }
 
-// LineSpan is a changed part of a line of File.Unified: runes Start to End behind the sign. Line is from 0.
+// LineSpan is a changed part of a line of File.Unified: runes Start to End behind the sign. Line is
+// from 0.
 type LineSpan struct{ Line, Start, End int }
 
-// Spans are the changed parts of the lines of Unified. A line that is changed as a whole has none: its sign says it.
+// Spans are the changed parts of the lines of Unified. A line that is changed as a whole has none:
+// its sign says it.
 func (f File) Spans() (out []LineSpan) {
 	var sides []side // in the order of Unified
 	for _, h := range f.Hunks {

@@ -7,22 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// Visible makes a text of unknown origin safe to put before a person: every character that has no shape of its own, or that
-// changes what stands around it, is written out as \u{…}, its number in hexadecimal. These are control characters (C0, DEL,
-// C1), format characters (among them those for direction, zero width and tags), whatever else Unicode ignores by default,
-// and the line and paragraph separators. A byte that is not valid UTF-8 becomes \x{…}. In a multiline text \n and \t stay;
-// else they are written out too, so that the result is one line.
+// Visible makes a text of unknown origin safe to put before a person: every character that has no
+// shape of its own, or that changes what stands around it, is written out as \u{…}, its number in
+// hexadecimal. These are control characters (C0, DEL, C1), format characters (among them those for
+// direction, zero width and tags), whatever else Unicode ignores by default, and the line and
+// paragraph separators. A byte that is not valid UTF-8 becomes \x{…}. In a multiline text \n and \t
+// stay; else they are written out too, so that the result is one line.
 //
-// One thing stays that could be left out: the emoji selector directly behind a symbol, as in ⚠️. A text without any of the
-// above is returned as it is, so Visible of a visible text is the same text. The form is for people: whether \u{1b} was one
-// character or six cannot be told from it, and the text itself has to be kept wherever it is used again.
+// One thing stays that could be left out: the emoji selector directly behind a symbol, as in ⚠️. A
+// text without any of the above is returned as it is, so Visible of a visible text is the same
+// text. The form is for people: whether \u{1b} was one character or six cannot be told from it, and
+// the text itself has to be kept wherever it is used again.
 func Visible(text string, multiline bool) string {
 	return written(text, func(r rune) bool { return hidden(r) && !(multiline && (r == '\n' || r == '\t')) })
 }
 
-// Prose is Visible for what a model says, many lines of any language: only what moves a cursor, begins an escape sequence,
-// embeds or overrides a direction, or is a tag is written out. Joiners and marks of direction stay, which languages and emoji
-// are written with.
+// Prose is Visible for what a model says, many lines of any language: only what moves a cursor,
+// begins an escape sequence, embeds or overrides a direction, or is a tag is written out. Joiners
+// and marks of direction stay, which languages and emoji are written with.
 func Prose(text string) string {
 	return written(text, func(r rune) bool {
 		return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
@@ -30,7 +32,8 @@ func Prose(text string) string {
 	})
 }
 
-// written writes out the characters that out says, none of them one of ASCII that is printed, and broken bytes.
+// written writes out the characters that out says, none of them one of ASCII that is printed, and
+// broken bytes.
 func written(text string, out func(rune) bool) string {
 	from, symbol := 0, false
 	var b strings.Builder

@@ -1,5 +1,5 @@
-// Package trigrams says which of many texts may have a literal: an inverted index from trigrams, three bytes in a row in one line, to texts. It is
-// made in segments that never change.
+// Package trigrams says which of many texts may have a literal: an inverted index from trigrams,
+// three bytes in a row in one line, to texts. It is made in segments that never change.
 package trigrams
 
 import (
@@ -10,16 +10,19 @@ import (
 	"slices"
 )
 
-// Segment says of up to Texts texts, which are files or parts of large ones, which trigrams they have, upper and lower case of ASCII being the
-// same. Several trigrams share a bucket, so that a text may be named that does not have one, but none that has it is left out. It may be used
+// Segment says of up to Texts texts, which are files or parts of large ones, which trigrams they
+// have, upper and lower case of ASCII being the same. Several trigrams share a bucket, so that a
+// text may be named that does not have one, but none that has it is left out. It may be used
 // concurrently.
 type Segment struct {
 	texts int // how many there are
-	// The buckets are in groups of 1<<shift, so that a group has some perGroup lists; starts is where each begins in data, and where the last ends.
+	// The buckets are in groups of 1<<shift, so that a group has some perGroup lists; starts is
+	// where each begins in data, and where the last ends.
 	shift  uint
 	starts []uint32
-	// data has the lists of a group one after the other, in ascending order of their buckets: how far the bucket is from the one before it,
-	// and in the two lower bits of that number what follows.
+	// data has the lists of a group one after the other, in ascending order of their buckets: how
+	// far the bucket is from the one before it, and in the two lower bits of that number what
+	// follows.
 	data []byte
 }
 
@@ -37,7 +40,8 @@ const (
 	bucketBits = 20
 	// dense is from how many texts on a list is a bitmap.
 	dense = Texts / 8
-	// mostPairs is about how many trigrams of texts a segment is made of: each takes six bytes until then.
+	// mostPairs is about how many trigrams of texts a segment is made of: each takes six bytes
+	// until then.
 	mostPairs = 8 << 20
 	perGroup  = 16
 )
@@ -113,10 +117,12 @@ func (b *Builder) add(text []byte) {
 	b.own = b.own[:0]
 }
 
-// partSize is from how many bytes on a part of a file ends with the line that it is in: a large file has most trigrams, its parts have not.
+// partSize is from how many bytes on a part of a file ends with the line that it is in: a large
+// file has most trigrams, its parts have not.
 const partSize = 64 << 10
 
-// Add adds a file as texts of whole lines, at least one: their numbers are first and the parts-1 after it. The text is not kept.
+// Add adds a file as texts of whole lines, at least one: their numbers are first and the parts-1
+// after it. The text is not kept.
 func (b *Builder) Add(text []byte) (first, parts int) {
 	first = len(b.ends)
 	for len(text) > partSize {
@@ -131,7 +137,8 @@ func (b *Builder) Add(text []byte) (first, parts int) {
 	return first, len(b.ends) - first
 }
 
-// Full says that there may be no room for a file of so many bytes, or that the segment takes enough memory until it is finished.
+// Full says that there may be no room for a file of so many bytes, or that the segment takes enough
+// memory until it is finished.
 func (b *Builder) Full(most int) bool {
 	return len(b.ends)+most/partSize+1 > Texts || len(b.pairs) > mostPairs
 }
