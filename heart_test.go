@@ -28,7 +28,7 @@ var heartTypes = []struct {
 	{"lspserver/backend", "Backend", 22, 0},
 	{"agent", "Session", 25, 1},
 	{"agent", "Options", 14, 1},
-	{"tools", "Env", 32, 3},
+	{"tools", "Env", 20, 1},
 	{"tools/run", "call", 20, 0},
 	{"tools/run", "Host", 20, 1},
 }

@@ -23,8 +23,8 @@ func TestFaultV10WhoseCommandsContinue(t *testing.T) {
 		})
 		s.Configure(Settings{Config: s.config(), Models: s.models.opener, CommandTimeSet: c.timed})
 		env := s.env(c.turn, run.Call{ID: "x"}, s.Tools)
-		if env.Continues != c.want || env.Limits.JobTime != time.Hour || env.Jobs == nil {
-			t.Errorf("%+v: %v, %v", c, env.Continues, env.Limits.JobTime)
+		if env.Commands.Continues != c.want || env.Limits.JobTime != time.Hour || env.Commands.Jobs == nil {
+			t.Errorf("%+v: %v, %v", c, env.Commands.Continues, env.Limits.JobTime)
 		}
 	}
 }

@@ -258,8 +258,9 @@ func (r *reach) env() *tools.Env {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return &tools.Env{
-		Session: r.id, Paths: r.paths, FileTime: r.fileTime, Read: r.read, Open: r.workspace.Unsaved, Indexes: r.shared.Indexes,
-		Runner: r.runner(), Confined: confined(r.config.Sandbox.Network), Autorun: r.guard, Languages: r.languages, Findings: &r.findings,
+		Session: r.id, Paths: r.paths, FileTime: r.fileTime, Read: r.read, Searches: tools.SearchSources{Unsaved: r.workspace.Unsaved, Indexes: r.shared.Indexes},
+		Commands:    tools.CommandEnv{Runner: r.runner(), Confined: confined(r.config.Sandbox.Network), Autorun: r.guard},
+		Servers:     tools.CodeServers{Languages: r.languages, Findings: &r.findings},
 		RequireRead: r.config.RequireRead, Limits: limitsOf(r.config.Limits), Now: r.now,
 	}
 }

@@ -559,7 +559,7 @@ func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env
 	}
 	env.Catalogue = &tools.Catalogue{Offer: func() tools.Offer { return s.offer(set()) }, Load: s.load}
 	if set := s.base(); set.Get(tools.JobOutput) != nil && set.Get(tools.JobKill) != nil {
-		env.Jobs, env.Continues = s.jobs, turn > 0 && s.o.Attended && !s.settings.CommandTimeSet
+		env.Commands.Jobs, env.Commands.Continues = s.jobs, turn > 0 && s.o.Attended && !s.settings.CommandTimeSet
 	}
 	if w := s.settings.Config.WebSearch; w.Provider != "" {
 		env.WebSearch = &tools.WebSearch{Provider: w.Provider, BaseURL: w.BaseURL, KeyEnv: w.KeyEnv(), Key: func() (string, error) {
@@ -574,7 +574,7 @@ func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env
 		}}
 	}
 	if c, ok := s.o.Client.(Clarifier); ok {
-		env.Clarify = func(ctx context.Context, q tools.Clarification) (string, error) {
+		env.Person.Answer = func(ctx context.Context, q tools.Clarification) (string, error) {
 			s.outbox.flush()
 			return c.Clarify(ctx, s.o.ID, q)
 		}

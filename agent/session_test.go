@@ -154,7 +154,7 @@ func toolbox() func() *tools.Set {
 			case <-ctx.Done():
 				return tools.Result{}, ctx.Err()
 			}
-			env.Progress(tools.Progress{Text: "still at it"})
+			env.Person.Progress(tools.Progress{Text: "still at it"})
 		}
 		return saw(in), nil
 	}

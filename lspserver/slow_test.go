@@ -256,9 +256,9 @@ func TestSlowClientIsToldOfTheLastState(t *testing.T) {
 			Plan: func(_ context.Context, env *tools.Env, _ struct{}) (*tools.Plan, error) {
 				return &tools.Plan{Title: "print", Kind: tools.Read, Run: func(context.Context) (tools.Result, error) {
 					for range 1000 {
-						env.Progress(tools.Progress{Text: strings.Repeat("y", 1000)})
+						env.Person.Progress(tools.Progress{Text: strings.Repeat("y", 1000)})
 					}
-					env.Progress(tools.Progress{Text: "the end"})
+					env.Person.Progress(tools.Progress{Text: "the end"})
 					return tools.Result{Success: true, Data: "printed", Summary: "Printed."}, nil
 				}}, nil
 			},
@@ -319,7 +319,7 @@ func TestSlowClientKnowsWhatItIsAskedAbout(t *testing.T) {
 			return tools.Result{Success: true, Data: "put"}, nil
 		}),
 		"tandem/session/clarify": simple("ask", tools.Read, func(ctx context.Context, env *tools.Env) (tools.Result, error) {
-			answer, err := env.Clarify(ctx, tools.Clarification{Call: env.Call, Question: "Which?"})
+			answer, err := env.Person.Clarify(ctx, tools.Clarification{Call: env.Call, Question: "Which?"})
 			return tools.Result{Success: true, Data: answer}, err
 		}),
 	} {

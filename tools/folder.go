@@ -169,7 +169,7 @@ func Elsewhere(ctx context.Context, env *Env, path string, folders bool) []strin
 		if looked++; looked > maxLooked || len(found) > most {
 			return fs.SkipAll
 		}
-		if e.Type.IsDir() == folders && text.Skeleton(filepath.Base(e.Path)) == base && (env.Denied == nil || !denied(env, e.Path)) {
+		if e.Type.IsDir() == folders && text.Skeleton(filepath.Base(e.Path)) == base && !denied(env, e.Path) {
 			found = append(found, env.Name(filepath.Join(env.Paths.Cwd, e.Path)))
 		}
 		return nil
@@ -183,7 +183,7 @@ func Elsewhere(ctx context.Context, env *Env, path string, folders bool) []strin
 // denied says that a rule refuses what lies at a path below the session's folder.
 func denied(env *Env, rel string) bool {
 	place, err := env.Paths.Readable(filepath.Join(env.Paths.Cwd, rel))
-	return err != nil || env.Denied(place)
+	return err != nil || env.Judged.Denied(place)
 }
 
 // How much of a directory is listed to somebody who took it for a file.

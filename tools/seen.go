@@ -15,14 +15,14 @@ const ReadFile = "read_file"
 // question, so that the refusal can show it.
 func Unread(env *Env, p sandbox.Place, err error) bool {
 	var unread *filetime.Error
-	return errors.As(err, &unread) && unread.Code == filetime.NotRead && env.mayRead(p)
+	return errors.As(err, &unread) && unread.Code == filetime.NotRead && env.Judged.MayRead(p)
 }
 
 // Shows says that the failure of a call, which comes before any permission, may quote the file at a Place: the model has
 // seen text of it in this session, or may read it without a question.
-func Shows(env *Env, p sandbox.Place) bool { return env.FileTime.Knows(p.Path()) || env.mayRead(p) }
-
-func (e *Env) mayRead(p sandbox.Place) bool { return e.MayRead == nil || e.MayRead(p) }
+func Shows(env *Env, p sandbox.Place) bool {
+	return env.FileTime.Knows(p.Path()) || env.Judged.MayRead(p)
+}
 
 // UnreadWhole refuses to replace, delete or move a file of which the model has not seen all, and shows it, as far as there is room: that
 // counts as read then. done is what has not been done to it, in the past tense, and instead what is left to do with a file that cannot be shown.

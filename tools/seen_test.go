@@ -25,7 +25,7 @@ func TestFaultT19MayRead(t *testing.T) {
 	open, closed, seen := at("open"), at("closed"), at("seen")
 	files := filetimetest.New()
 	files.Put(seen.Path(), "text\n", false)
-	env := &tools.Env{FileTime: filetime.New(files, "s", nil), MayRead: func(p sandbox.Place) bool { return p == open }}
+	env := &tools.Env{FileTime: filetime.New(files, "s", nil), Judged: tools.Judged{Allows: func(p sandbox.Place) bool { return p == open }}}
 	now, err := files.Read(context.Background(), seen.Path())
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestFaultT19MayRead(t *testing.T) {
 			t.Errorf("%s is shown for another failure", c.place.Rel())
 		}
 	}
-	if env.MayRead = nil; !tools.Shows(env, closed) || !tools.Unread(env, closed, unread) {
+	if env.Judged.Allows = nil; !tools.Shows(env, closed) || !tools.Unread(env, closed, unread) {
 		t.Error("without a host's judgement nothing forbids it")
 	}
 }

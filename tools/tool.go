@@ -14,12 +14,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
-	"tandem/sandbox"
-	"tandem/sandbox/autorun"
-	"tandem/sandbox/tree"
-	"tandem/tools/jobs"
 	"tandem/tools/messages"
-	"tandem/tools/outputs"
 	"tandem/tools/schema"
 )
 
@@ -150,70 +145,6 @@ type Limits struct {
 	JobTime time.Duration
 }
 
-// Env is what a tool may touch; each call gets its own.
-type Env struct {
-	Session, Call string
-	Turn          int
-	Paths         *sandbox.Paths
-	FileTime      *filetime.FileTime
-	// Judging ends when nobody waits for the needs of the call any more. nil never ends.
-	Judging context.Context
-	// Needs are those of the call as they were judged; Needs of the tool is called without.
-	Needs []Need
-	// Read gives what a file says now, unsaved text included; see filetime.Files. The pipeline refuses files that Needs does not
-	// cover.
-	Read func(ctx context.Context, p sandbox.Place) (filetime.Snapshot, error)
-	// Open lists the paths of the documents that are open with unsaved text, so that searches read the buffers.
-	Open func() []string
-	// Indexes are what searches remember of the files; nil remembers nothing.
-	Indexes *tree.Indexes
-	// Runner runs the commands that Needs name, and no other.
-	Runner sandbox.Runner
-	// Autorun looks for what commands put into the workspace that would be executed later; nil does not look.
-	Autorun *autorun.Guard
-	// Confined is the profile of a command that the model writes, where something confines it; 0 is sandbox.Loopback.
-	Confined    sandbox.Profile
-	Limits      Limits
-	RequireRead bool
-	// Checked says that the arguments have been validated and hold the defaults, as the pipeline does; a tool that finds them
-	// unchecked validates them itself.
-	Checked bool
-	// MayRead says that a call of read_file for a place would go on without a question. nil says so of every place.
-	MayRead func(sandbox.Place) bool
-	// Denied reports whether a rule refuses the call for a place: a search leaves it out. nil refuses none.
-	Denied func(sandbox.Place) bool
-	// Progress shows a person how a running call gets on; never blocks. May be nil.
-	Progress func(Progress)
-	// Again judges, while a call runs, what has only shown now, as if the call had these arguments and needs, and asks the person under
-	// title where that takes it. An error ends the call. The person's time is not the call's. Set by the pipeline.
-	Again func(ctx context.Context, title string, args json.RawMessage, needs []Need) error
-	// Asking pauses the time limit of the call while a person answers a question other than Again's; answered resumes it. May be nil.
-	Asking func() (answered func())
-	// Clarify asks the person a question and returns when there is an answer, ctx has ended, or q.Timeout has passed since
-	// the question was shown, which is context.DeadlineExceeded. "" is no answer, errors.ErrUnsupported says that nobody can
-	// be asked. nil where the host asks nobody.
-	Clarify func(ctx context.Context, q Clarification) (answer string, err error)
-	// Jobs are the session's commands in the background; nil where it has none. Continues says that a command for which nobody has
-	// named a time becomes one after Limits.BashTimeout, instead of being ended.
-	Jobs      *jobs.Jobs
-	Continues bool
-	// Undo takes the session's own changes back; nil where the host keeps none of them.
-	Undo Undo
-	// Tasks is the session's task list; nil where it has none.
-	Tasks Tasks
-	// Catalogue is what the model has of the tools; nil where no model of ours is shown them.
-	Catalogue *Catalogue
-	// Outputs are the session's answers that were too long for its model; nil keeps none.
-	Outputs *outputs.Outputs
-	// WebSearch is the service that web_search asks; nil where the person has configured none.
-	WebSearch *WebSearch
-	// Languages asks language servers about code; nil where there are none. Findings remembers what they said of files before the
-	// session changed them; nil remembers nothing.
-	Languages Languages
-	Findings  *Findings
-	Now       func() time.Time
-}
-
 // WebSearch is a service that searches the web, as the person has configured it.
 type WebSearch struct {
 	// Provider is "tavily" or "searxng"; BaseURL is "" for the service's own address.
@@ -222,12 +153,6 @@ type WebSearch struct {
 	Key    func() (string, error)
 	KeyEnv string
 }
-
-// Place is that of the first need, for a tool that has one need.
-func (e *Env) Place() sandbox.Place { return e.Needs[0].Place }
-
-// Name is an absolute path as it stands in a text for a model or a person: Paths.Rel in one line, with nothing invisible in it.
-func (e *Env) Name(path string) string { return show.Visible(e.Paths.Rel(path), false) }
 
 // Clarification is a question of the model's to the person. Timeout counts from when it is shown, not while it waits behind
 // other questions; 0 is none.
@@ -536,7 +461,7 @@ func (t *defined[I]) Needs(env *Env, args json.RawMessage) ([]Need, error) {
 }
 
 func (t *defined[I]) Plan(ctx context.Context, env *Env, args json.RawMessage) (*Plan, error) {
-	if !env.Checked {
+	if !env.Judged.Checked {
 		checked := t.schema().Check(args, true)
 		if len(checked.Issues) > 0 {
 			return nil, Invalid(checked.Issues)

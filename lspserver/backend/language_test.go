@@ -103,7 +103,7 @@ func TestFaultT11LanguageServersHearOfChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := backend.New(backend.Options{
-		Tools: builtin.Tools(), Runner: toolstest.NewWorld(t).Env.Runner, Watch: true,
+		Tools: builtin.Tools(), Runner: toolstest.NewWorld(t).Env.Commands.Runner, Watch: true,
 		Opener: func(config.Config, model.Lend) model.Opener { return models{"say hello\n"} },
 	}, &face{answer: run.Allowed})
 	if err := b.Start(context.Background(), backend.Client{Folders: []string{dir}, Editor: noEditor{}, Options: settings, Own: true}); err != nil {

@@ -199,13 +199,13 @@ func there(env *tools.Env, path string) bool {
 // find gives the absolute path of a program that may be started for a project, "" where there is
 // none.
 func (s *session) find(env *tools.Env, p Program, root string) string {
-	if env.Runner == nil || !p.Named && !env.Runner.Level().Confines() {
+	if env.Commands.Runner == nil || !p.Named && !env.Commands.Runner.Level().Confines() {
 		return ""
 	}
 	if p.Since > 0 && !p.Named {
 		return s.compiler(env, root).program
 	}
-	program, err := env.Runner.Find(p.Command, sandbox.Surroundings{})
+	program, err := env.Commands.Runner.Find(p.Command, sandbox.Surroundings{})
 	if err != nil {
 		return ""
 	}
@@ -280,7 +280,7 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 	}
 	if len(out) == 0 && len(missing) > 0 {
 		says := "Tell the user that one can be installed: " + strings.Join(missing, "; ") + "."
-		if env.Runner != nil && !env.Runner.Level().Confines() {
+		if env.Commands.Runner != nil && !env.Commands.Runner.Level().Confines() {
 			says = "None is started without a sandbox unless the user names its command in languageServers."
 		}
 		return nil, &tools.NoServerError{Says: says}
@@ -452,15 +452,15 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 		return err
 	}
 	profile := sandbox.ReadOnly
-	if !env.Runner.Level().Confines() {
+	if !env.Commands.Runner.Level().Confines() {
 		profile = sandbox.Unconfined
 	}
-	s.child, err = env.Runner.Start(ctx, sandbox.Command{
+	s.child, err = env.Commands.Runner.Start(ctx, sandbox.Command{
 		Argv: append([]string{path}, s.program.Args...), Dir: dir, Profile: profile, Interactive: true, Grace: env.Limits.KillGrace,
 		Keeps: "language server\x00" + s.program.Name + "\x00" + s.root,
 	})
 	dir.Close()
-	if errors.Is(err, fs.ErrNotExist) && env.Runner.Level().Confines() {
+	if errors.Is(err, fs.ErrNotExist) && env.Commands.Runner.Level().Confines() {
 		if _, there := os.Stat(path); there == nil {
 			return fmt.Errorf("%s is there, but the sandbox hides it: commands have a /tmp of their own. Install it elsewhere, such as in ~/.local/bin", path)
 		}

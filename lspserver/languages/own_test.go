@@ -66,8 +66,8 @@ func world(t *testing.T, files map[string]string, programs ...languages.Program)
 		Loading: patience,
 	})
 	t.Cleanup(pool.Close)
-	w.Env.Languages = languages.New(pool.Session(func() *tools.Env { env := w.Env; return &env }))
-	w.Env.Findings = &tools.Findings{}
+	w.Env.Servers.Languages = languages.New(pool.Session(func() *tools.Env { env := w.Env; return &env }))
+	w.Env.Servers.Findings = &tools.Findings{}
 	return w, pool
 }
 
@@ -89,7 +89,7 @@ func TestGopls(t *testing.T) {
 		"calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n",
 		"use.go":  "package calc\n\nvar three = Add(1, 2)\n",
 	}, p)
-	if !w.Env.Languages.Serves(w.Root) || w.Env.Languages.Serves(filepath.Dir(w.Root)) {
+	if !w.Env.Servers.Languages.Serves(w.Root) || w.Env.Servers.Languages.Serves(filepath.Dir(w.Root)) {
 		t.Error("the tools are offered in another folder than that of the project")
 	}
 	call := func(name, args string, want ...string) {
@@ -196,7 +196,7 @@ func TestNoServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, _ := world(t, map[string]string{"go.mod": "module m\n", "a.go": "package a\n", "a.txt": "a\n"}, c.program)
 			if name == "missing" {
-				w.Env.Runner = confined{w.Env.Runner}
+				w.Env.Commands.Runner = confined{w.Env.Commands.Runner}
 			}
 			if r := w.Call("document_symbols", `{"path":"a.go"}`); r.Error != tools.Unsupported || !strings.Contains(r.Data, c.want) {
 				t.Errorf("%s: %s", r.Error, r.Data)
@@ -204,7 +204,7 @@ func TestNoServer(t *testing.T) {
 			if r := w.Call("document_symbols", `{"path":"a.txt"}`); r.Error != tools.Unsupported || !strings.Contains(r.Data, "The editor runs none") {
 				t.Errorf("%s: %s", r.Error, r.Data)
 			}
-			if w.Env.Languages.Serves(w.Root) {
+			if w.Env.Servers.Languages.Serves(w.Root) {
 				t.Error("tools are offered that nobody answers")
 			}
 		})
@@ -255,7 +255,7 @@ func TestFaultW17Hidden(t *testing.T) {
 		w, _ := world(t, map[string]string{"a.x": "a\n"}, languages.Program{
 			Name: "hidden", Command: command, Named: true, Languages: map[string]string{".x": "x"}, Install: command,
 		})
-		w.Env.Runner = hiding{w.Env.Runner}
+		w.Env.Commands.Runner = hiding{w.Env.Commands.Runner}
 		r := w.Call("document_symbols", `{"path":"a.x"}`)
 		if r.Success || !strings.Contains(r.Data, want) || strings.Contains(r.Data, "can be installed") || strings.Contains(r.Data, "fault of the tool") {
 			t.Errorf("%s: %s %s, want %s", command, r.Error, r.Data, want)

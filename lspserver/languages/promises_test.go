@@ -152,7 +152,7 @@ func serving(t *testing.T, s *scripted, files map[string]string, change ...func(
 		files = map[string]string{"project": "", "a.x": "text\n"}
 	}
 	w, pool := world(t, files, p)
-	w.Env.Runner = s
+	w.Env.Commands.Runner = s
 	return w, pool
 }
 
@@ -177,7 +177,7 @@ func TestEncodingOfPositions(t *testing.T) {
 			s.capabilities["positionEncoding"] = encoding
 		}
 		w, _ := serving(t, s, map[string]string{"project": "", "a.x": "äb\n"})
-		if _, err := w.Env.Languages.Definition(t.Context(), tools.Spot{File: file(t, w, "a.x"), Offset: 2}); err != nil {
+		if _, err := w.Env.Servers.Languages.Definition(t.Context(), tools.Spot{File: file(t, w, "a.x"), Offset: 2}); err != nil {
 			t.Fatal(err)
 		}
 		if said := s.said("textDocument/definition"); len(said) != 1 || !strings.Contains(said[0], fmt.Sprintf(`"character":%d`, want)) {
@@ -191,7 +191,7 @@ func TestStartsConfined(t *testing.T) {
 	s := &scripted{}
 	w, pool := serving(t, s, nil)
 	for range 2 {
-		if _, err := w.Env.Languages.Outline(t.Context(), file(t, w, "a.x")); err != nil {
+		if _, err := w.Env.Servers.Languages.Outline(t.Context(), file(t, w, "a.x")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestRootsOfServers(t *testing.T) {
 		if err := os.WriteFile(outside, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Env.Languages.Outline(t.Context(), file(t, w, tt.ask)); err != nil {
+		if _, err := w.Env.Servers.Languages.Outline(t.Context(), file(t, w, tt.ask)); err != nil {
 			t.Fatal(err)
 		}
 		hello := s.said("initialize")
@@ -246,7 +246,7 @@ func TestUnsavedOfTheProject(t *testing.T) {
 		w.Files.Put(w.Path(name), "typed", true)
 	}
 	for range 2 {
-		if _, err := w.Env.Languages.Outline(t.Context(), file(t, w, "p/a.x")); err != nil {
+		if _, err := w.Env.Servers.Languages.Outline(t.Context(), file(t, w, "p/a.x")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -256,7 +256,7 @@ func TestUnsavedOfTheProject(t *testing.T) {
 	}
 	w.Files.Put(w.Path("p/a.x"), "typed", true)
 	for range 2 {
-		if _, err := w.Env.Languages.Outline(t.Context(), file(t, w, "p/a.x")); err != nil {
+		if _, err := w.Env.Servers.Languages.Outline(t.Context(), file(t, w, "p/a.x")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,7 +280,7 @@ func TestOtherServersOfAFile(t *testing.T) {
 	} {
 		s := &scripted{answers: map[string][]any{"textDocument/documentSymbol": {tt.answer}}}
 		w, _ := serving(t, s, nil)
-		list, err := w.Env.Languages.Outline(t.Context(), file(t, w, "a.x"))
+		list, err := w.Env.Servers.Languages.Outline(t.Context(), file(t, w, "a.x"))
 		if len(list) != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
@@ -313,10 +313,10 @@ func TestSymbolsWithoutARange(t *testing.T) {
 			answers:      map[string][]any{"workspace/symbol": {tt.answer}, "workspaceSymbol/resolve": {tt.resolve}},
 		}
 		w, _ := serving(t, s, nil)
-		if _, err := w.Env.Languages.Outline(t.Context(), file(t, w, "a.x")); err != nil { // resolves nothing
+		if _, err := w.Env.Servers.Languages.Outline(t.Context(), file(t, w, "a.x")); err != nil { // resolves nothing
 			t.Fatal(err)
 		}
-		list, err := w.Env.Languages.Find(t.Context(), w.Path("a.x"), "a", false)
+		list, err := w.Env.Servers.Languages.Find(t.Context(), w.Path("a.x"), "a", false)
 		var got []string
 		for _, l := range list {
 			got = append(got, spanText(l.Span))
@@ -379,7 +379,7 @@ func TestActionsAreResolved(t *testing.T) {
 			},
 		}
 		w, _ := serving(t, s, map[string]string{"project": "", "a.x": "0123456789\n1\n"})
-		list, err := w.Env.Languages.Actions(t.Context(), file(t, w, "a.x"), 0, 3, tt.title)
+		list, err := w.Env.Servers.Languages.Actions(t.Context(), file(t, w, "a.x"), 0, 3, tt.title)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: %v", name, err)
@@ -404,7 +404,7 @@ func TestActionsWithPublishedFaults(t *testing.T) {
 	w, _ := serving(t, s, nil)
 	ask := func() string {
 		t.Helper()
-		if _, err := w.Env.Languages.Actions(t.Context(), file(t, w, "a.x"), 0, 1, ""); err != nil {
+		if _, err := w.Env.Servers.Languages.Actions(t.Context(), file(t, w, "a.x"), 0, 1, ""); err != nil {
 			t.Fatal(err)
 		}
 		said := s.said("textDocument/codeAction")
@@ -444,13 +444,13 @@ func TestPublishedDiagnostics(t *testing.T) {
 	bad := func(message string) []any { return []any{is{"range": at(0, 0, 1), "message": message}} }
 	glance := func() tools.Diagnosis {
 		t.Helper()
-		d, err := w.Env.Languages.Glance(t.Context(), file(t, w, "a.x"), time.Millisecond)
+		d, err := w.Env.Servers.Languages.Glance(t.Context(), file(t, w, "a.x"), time.Millisecond)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
-	if _, err := w.Env.Languages.Outline(t.Context(), file(t, w, "a.x")); err != nil {
+	if _, err := w.Env.Servers.Languages.Outline(t.Context(), file(t, w, "a.x")); err != nil {
 		t.Fatal(err)
 	}
 	if d := glance(); d.Fresh || len(d.Findings) > 0 {
@@ -464,7 +464,7 @@ func TestPublishedDiagnostics(t *testing.T) {
 	}
 	known := func() (out []string) {
 		t.Helper()
-		list, err := w.Env.Languages.Known(t.Context(), w.Root)
+		list, err := w.Env.Servers.Languages.Known(t.Context(), w.Root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -618,7 +618,7 @@ func TestIndentation(t *testing.T) {
 	} {
 		s := &scripted{}
 		w, _ := serving(t, s, map[string]string{"project": "", "a.x": content})
-		if _, err := w.Env.Languages.Format(t.Context(), file(t, w, "a.x")); err != nil {
+		if _, err := w.Env.Servers.Languages.Format(t.Context(), file(t, w, "a.x")); err != nil {
 			t.Fatal(err)
 		}
 		var p struct{ Options map[string]any }
@@ -690,7 +690,7 @@ func TestTypeScriptDiagnostics(t *testing.T) {
 	typescript := func(p *languages.Program) { p.TSServer = true }
 	s := &scripted{answers: map[string][]any{"workspace/executeCommand": {body(1, 1, "error", "syntax"), body(2, 3, "suggestion", "meaning")}}}
 	w, _ := serving(t, s, nil, typescript)
-	d, err := w.Env.Languages.Diagnose(t.Context(), file(t, w, "a.x"))
+	d, err := w.Env.Servers.Languages.Diagnose(t.Context(), file(t, w, "a.x"))
 	var got []string
 	for _, f := range d.Findings {
 		got = append(got, fmt.Sprintf("%s %s %s %s", spanText(f.Span), f.Severity, f.Source, f.Message))
@@ -701,7 +701,7 @@ func TestTypeScriptDiagnostics(t *testing.T) {
 	for name, answers := range map[string][]any{"an error": {fault("no")}, "no answer": {7}} {
 		s := &scripted{answers: map[string][]any{"workspace/executeCommand": answers}}
 		w, _ := serving(t, s, nil, typescript)
-		if d, err := w.Env.Languages.Diagnose(t.Context(), file(t, w, "a.x")); err == nil {
+		if d, err := w.Env.Servers.Languages.Diagnose(t.Context(), file(t, w, "a.x")); err == nil {
 			t.Errorf("%s is a clean file: %+v", name, d)
 		}
 	}

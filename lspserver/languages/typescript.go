@@ -64,10 +64,10 @@ func (s *session) compiler(env *tools.Env, root string) compiler {
 			break
 		}
 	}
-	if env.Runner == nil {
+	if env.Commands.Runner == nil {
 		return compiler{}
 	}
-	program, err := env.Runner.Find("tsc", sandbox.Surroundings{})
+	program, err := env.Commands.Runner.Find("tsc", sandbox.Surroundings{})
 	if err != nil {
 		return compiler{}
 	}

@@ -85,8 +85,8 @@ func TestFaultW14TypeScript(t *testing.T) {
 				}
 			}
 			w, _ := world(t, files, languages.Presets()...)
-			starts := &starting{Runner: compilers{w.Env.Runner, filepath.Join(outside, "bin")}}
-			w.Env.Runner = starts
+			starts := &starting{Runner: compilers{w.Env.Commands.Runner, filepath.Join(outside, "bin")}}
+			w.Env.Commands.Runner = starts
 			r := w.Call("document_symbols", `{"path":"p/a.ts"}`)
 			got := nowhere
 			if len(starts.argv) > 0 {
@@ -121,8 +121,8 @@ func TestFaultW14NamedTypeScript(t *testing.T) {
 	w, _ := world(t, map[string]string{
 		"tsconfig.json": "{}", "a.ts": "a\n", "node_modules/typescript/package.json": `{"version": "7.0.2"}`, "node_modules/.bin/tsc": "",
 	}, programs...)
-	starts := &starting{Runner: confined{w.Env.Runner}}
-	w.Env.Runner = starts
+	starts := &starting{Runner: confined{w.Env.Commands.Runner}}
+	w.Env.Commands.Runner = starts
 	if r := w.Call("document_symbols", `{"path":"a.ts"}`); r.Success || len(starts.argv) == 0 || starts.argv[0] != "/opt/own" {
 		t.Errorf("started %q: %s", starts.argv, r.Data)
 	}

@@ -25,8 +25,8 @@ func TestBackgroundPlants(t *testing.T) {
 	list := jobs.New()
 	defer list.Close()
 	root := env.Paths.Cwd
-	env.Jobs, env.Call, env.Paths.Roots = list, "c", &sandbox.Roots{Own: []string{t.TempDir()}}
-	env.Autorun = &autorun.Guard{
+	env.Commands.Jobs, env.Call, env.Paths.Roots = list, "c", &sandbox.Roots{Own: []string{t.TempDir()}}
+	env.Commands.Autorun = &autorun.Guard{
 		Paths: env.Paths, Session: "s", Name: env.Name, Quarantine: &autorun.Quarantine{Dir: env.Paths.Roots.Own[0], Now: time.Now},
 	}
 	if err := errors.Join(syscall.Mkfifo(root+"/go", 0o600), syscall.Mkfifo(root+"/made", 0o600)); err != nil {

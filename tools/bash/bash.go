@@ -3,7 +3,6 @@
 package bash
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -129,16 +128,12 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := env.Runner.Find("bash", sandbox.Surroundings{})
+	program, err := env.Commands.Runner.Find("bash", sandbox.Surroundings{})
 	if err != nil {
 		return nil, &tools.Refusal{Result: notStarted(err)}
 	}
 	keep := slices.DeleteFunc(slices.Concat([]string{env.Paths.Home}, env.Paths.Read, env.Paths.Write), func(p string) bool { return p == "" })
-	ctx := env.Judging
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	parsed := shell.Parse(ctx, in.Command, dir.Path(), keep...)
+	parsed := shell.Parse(env.Judged.Waiting(), in.Command, dir.Path(), keep...)
 	reads, why := operands(env, dir, parsed.Reads)
 	if why != "" {
 		parsed = parsed.Doubted(why)
@@ -147,11 +142,11 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 		parsed.Danger = shell.Moderate
 	}
 	profile := sandbox.Unconfined
-	switch confines := env.Runner.Level().Confines(); {
+	switch confines := env.Commands.Runner.Level().Confines(); {
 	case confines && parsed.ReadOnly && len(in.Ports) == 0: // else a program that a repository makes git run could write
 		profile = sandbox.ReadOnly
 	case confines:
-		profile = cmp.Or(env.Confined, sandbox.Loopback)
+		profile = env.Commands.Profile()
 	}
 	writes, err := targets(env, parsed.Writes)
 	if err != nil {
@@ -182,7 +177,7 @@ func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	if err := in.checkPorts(env); err != nil {
 		return nil, err
 	}
-	if in.Background && env.Jobs == nil {
+	if in.Background && env.Commands.Jobs == nil {
 		return nil, noJobs()
 	}
 	place, need := env.Place(), env.Needs[0]
@@ -268,7 +263,7 @@ func (in input) effective(timeout time.Duration) (json.RawMessage, error) {
 // for it.
 func (in input) mayContinue(env *tools.Env) bool {
 	named := in.Timeout != nil || in.TimeoutMS != nil || env.Limits.BashReadOnlyTimeout > 0 && env.Needs[0].Shell.ReadOnly
-	return env.Continues && env.Jobs != nil && !named
+	return env.Commands.Outlasts(named)
 }
 
 func invalid(path, expected, message string) error {
@@ -280,11 +275,11 @@ func invalid(path, expected, message string) error {
 
 func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {
 	var said []string
-	end := func() []string { return env.Autorun.End(env.Call, "") }
+	end := func() []string { return env.Commands.Autorun.End(env.Call, "") }
 	if need.OnlyReads() {
-		said, end = env.Autorun.Check(env.Call), func() []string { return nil }
+		said, end = env.Commands.Autorun.Check(env.Call), func() []string { return nil }
 	} else {
-		said = env.Autorun.Begin(env.Call, "")
+		said = env.Commands.Autorun.Begin(env.Call, "")
 	}
 	news := reporter{env: env}
 	c := sandbox.Command{
@@ -296,9 +291,9 @@ func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *s
 	var err error
 	if in.mayContinue(env) {
 		c.Timeout = max(timeout, env.Limits.JobTime)
-		o, job, err = env.Jobs.Run(ctx, env.Runner, show.Visible(line(in), false), c, timeout, end)
+		o, job, err = env.Commands.Jobs.Run(ctx, env.Commands.Runner, show.Visible(line(in), false), c, timeout, end)
 	} else {
-		o, err = sandbox.Run(ctx, env.Runner, c)
+		o, err = sandbox.Run(ctx, env.Commands.Runner, c)
 	}
 	news.flush()
 	if job != "" {

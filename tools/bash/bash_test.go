@@ -60,7 +60,7 @@ func (o over) Wait() sandbox.Outcome { return o.outcome }
 func call(t *testing.T, s *scripted, args string) (tools.Result, *tools.Plan) {
 	t.Helper()
 	env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/sub/f"}}})
-	env.Runner = s
+	env.Commands.Runner = s
 	return toolstest.Call(t.Context(), New(), env, args)
 }
 
@@ -71,7 +71,7 @@ func TestF067_F170Timeout(t *testing.T) {
 	} {
 		env := toolstest.Workspace(t, &txtar.Archive{})
 		s := &scripted{}
-		env.Runner, env.Limits.BashTimeout = s, 7*time.Second
+		env.Commands.Runner, env.Limits.BashTimeout = s, 7*time.Second
 		if r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"x"`+args+`}`); !r.Success || s.got.Timeout != want {
 			t.Errorf("%s: %v, %+v", args, s.got.Timeout, r)
 		}
@@ -91,7 +91,7 @@ func TestF067_F170Timeout(t *testing.T) {
 func TestFindingB3NamedTimeHolds(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{})
 	s := &scripted{}
-	env.Runner, env.Limits.BashTimeout = s, 7*time.Second
+	env.Commands.Runner, env.Limits.BashTimeout = s, 7*time.Second
 	if r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"x","timeout_ms":30000}`); !r.Success || s.got.Timeout != 30*time.Second {
 		t.Errorf("%v, %+v", s.got.Timeout, r)
 	}
@@ -150,9 +150,9 @@ func TestF225_F279Progress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var got []string
-		r := reporter{env: &tools.Env{Progress: func(p tools.Progress) {
+		r := reporter{env: &tools.Env{Person: tools.Person{Show: func(p tools.Progress) {
 			got = append(got, fmt.Sprintf("%v %s", time.Since(began), p.Text))
-		}}}
+		}}}}
 		for _, chunk := range []string{"a\nb", "c\n", "d\n", "\x1b[31mred", "\x1b[0m\n", strings.Repeat("x", 20_000) + "\nend"} {
 			r.output(sandbox.Stdout, []byte(chunk))
 			time.Sleep(15 * time.Millisecond)
@@ -277,7 +277,7 @@ func workspaceOf(t *testing.T, level string) *tools.Env {
 		{Name: "disk/clean/x"},
 		{Name: "disk/dots/.env"},
 	}})
-	env.Runner = &scripted{level: level}
+	env.Commands.Runner = &scripted{level: level}
 	return env
 }
 
@@ -380,7 +380,7 @@ func TestF170ReadOnlyTimeout(t *testing.T) {
 	} {
 		env := toolstest.Workspace(t, &txtar.Archive{})
 		s := &scripted{}
-		env.Runner, env.Limits.BashReadOnlyTimeout = s, 5*time.Second
+		env.Commands.Runner, env.Limits.BashReadOnlyTimeout = s, 5*time.Second
 		if toolstest.Call(t.Context(), New(), env, args); s.got.Timeout != want {
 			t.Errorf("%s: %v, want %v", args, s.got.Timeout, want)
 		}
@@ -437,7 +437,7 @@ func TestF171_F127_CaseP24_A12Asked(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(w.Path("sub/.git"), 0o700), os.Symlink(".mcp.json", w.Path("link"))); err != nil {
 			t.Fatal(err)
 		}
-		w.Env.Runner, w.Host.Gate = &scripted{level: c.level}, gate.New(gate.Options{Mode: gate.Mode(c.mode), Cwd: w.Root})
+		w.Env.Commands.Runner, w.Host.Gate = &scripted{level: c.level}, gate.New(gate.Options{Mode: gate.Mode(c.mode), Cwd: w.Root})
 		args, err := json.Marshal(map[string]string{"command": c.line})
 		if err != nil {
 			t.Fatal(err)
@@ -459,7 +459,7 @@ func TestF171_F127_CaseP24_A12Asked(t *testing.T) {
 func TestF170aUnsupported(t *testing.T) {
 	s := &scripted{}
 	env := toolstest.Workspace(t, &txtar.Archive{})
-	env.Runner = s
+	env.Commands.Runner = s
 	if r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"x","background":true}`); r.Error != tools.Unsupported || s.got.Argv != nil {
 		t.Errorf("%+v, %q", r, s.got.Argv)
 	}
@@ -478,7 +478,7 @@ func TestHiddenFilesAreNamed(t *testing.T) {
 		{"landlock+seccomp", "fatal: cannot hash .env\n", 128, false},
 	} {
 		env := workspaceOf(t, c.level)
-		env.Runner = &scripted{level: c.level, outcome: sandbox.Outcome{ExitCode: c.code, Stderr: c.stderr, Level: c.level}}
+		env.Commands.Runner = &scripted{level: c.level, outcome: sandbox.Outcome{ExitCode: c.code, Stderr: c.stderr, Level: c.level}}
 		tool := New()
 		var err error
 		if env.Needs, err = tool.Needs(env, json.RawMessage(`{"command": "git add -A"}`)); err != nil {
@@ -533,9 +533,9 @@ func TestCaseS12ALayerFails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := toolstest.NewWorld(t, New())
 			f := &failing{scripted: scripted{level: sandbox.LevelFull, outcome: sandbox.Outcome{Stdout: "x\n", Level: sandbox.LevelNone}}}
-			w.Env.Runner, w.Host.Gate, w.Answer = f, c.gate, c.answer
-			w.Env.Jobs = jobs.New()
-			defer w.Env.Jobs.Close()
+			w.Env.Commands.Runner, w.Host.Gate, w.Answer = f, c.gate, c.answer
+			w.Env.Commands.Jobs = jobs.New()
+			defer w.Env.Commands.Jobs.Close()
 			looks := 0
 			w.Host.Changes.BeforeCommand = func(context.Context, run.Command) run.Began {
 				looks++
@@ -630,7 +630,7 @@ func TestFaultS1Profile(t *testing.T) {
 	} {
 		env := toolstest.Workspace(t, &txtar.Archive{})
 		s := &scripted{level: c.level}
-		env.Runner, env.Confined = s, c.confined
+		env.Commands.Runner, env.Commands.Confined = s, c.confined
 		args, err := json.Marshal(map[string]string{"command": c.line})
 		if err != nil {
 			t.Fatal(err)

@@ -102,9 +102,6 @@ type reporter struct {
 }
 
 func (r *reporter) output(_ sandbox.Stream, chunk []byte) {
-	if r.env.Progress == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending = append(r.pending, chunk...)
@@ -146,7 +143,7 @@ func (r *reporter) flush() {
 // send tells the first n bytes of what waits. r.mu is held.
 func (r *reporter) send(n int) {
 	if text := clean(string(r.pending[:n])); text != "" {
-		r.env.Progress(tools.Progress{Text: text})
+		r.env.Person.Progress(tools.Progress{Text: text})
 	}
 	r.pending = append(r.pending[:0], r.pending[n:]...)
 }

@@ -20,9 +20,9 @@ import (
 // job's id and what to do next.
 func TestFaultV10BecomesAJob(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/f"}}})
-	env.Runner, env.Jobs, env.Continues = &sandbox.Local{}, jobs.New(), true
+	env.Commands.Runner, env.Commands.Jobs, env.Commands.Continues = &sandbox.Local{}, jobs.New(), true
 	env.Limits.BashTimeout, env.Limits.JobTime, env.Limits.KillGrace = 300*time.Millisecond, time.Hour, time.Second
-	defer env.Jobs.Close()
+	defer env.Commands.Jobs.Close()
 	r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"echo begun; echo odd >&2; until [ -e go ]; do read -t 0.01 <> <(:); done; echo done; exit 3"}`)
 	v, ok := r.Value.(*continued)
 	if !r.Success || !ok || v.JobID != "job_1" || v.Stdout != "begun\n" || v.Stderr != "odd\n" || v.Sandbox == "" {
@@ -55,22 +55,22 @@ func TestFaultV10Ended(t *testing.T) {
 		"the settings, for reading": {`{"command":"echo x; sleep 600"}`, true, time.Second},
 	} {
 		env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/f"}}})
-		env.Runner, env.Jobs, env.Continues = &sandbox.Local{}, jobs.New(), c.continues
+		env.Commands.Runner, env.Commands.Jobs, env.Commands.Continues = &sandbox.Local{}, jobs.New(), c.continues
 		env.Limits.BashTimeout, env.Limits.BashReadOnlyTimeout, env.Limits.JobTime = time.Second, c.reads, time.Hour
 		r, _ := toolstest.Call(t.Context(), New(), env, c.args)
-		if v, ok := r.Value.(*value); r.Error != filetime.Timeout || !ok || !v.TimedOut || v.Stdout != "x\n" || env.Jobs.Any() {
+		if v, ok := r.Value.(*value); r.Error != filetime.Timeout || !ok || !v.TimedOut || v.Stdout != "x\n" || env.Commands.Jobs.Any() {
 			t.Errorf("%s: %+v", name, r)
 		}
-		env.Jobs.Close()
+		env.Commands.Jobs.Close()
 	}
 }
 
 // TestFaultV10JobTime: a command that has become a job is stopped once its time is over.
 func TestFaultV10JobTime(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/f"}}})
-	env.Runner, env.Jobs, env.Continues = &sandbox.Local{}, jobs.New(), true
+	env.Commands.Runner, env.Commands.Jobs, env.Commands.Continues = &sandbox.Local{}, jobs.New(), true
 	env.Limits.BashTimeout, env.Limits.JobTime, env.Limits.KillGrace = 50*time.Millisecond, 200*time.Millisecond, time.Second
-	defer env.Jobs.Close()
+	defer env.Commands.Jobs.Close()
 	if r, _ := toolstest.Call(t.Context(), New(), env, `{"command":"exec sleep 600"}`); !r.Success {
 		t.Fatalf("%+v", r)
 	}

@@ -46,7 +46,7 @@ func TestFaultW15FilesThatWordsName(t *testing.T) {
 		}},
 	} {
 		env := toolstest.Workspace(t, &txtar.Archive{})
-		env.Runner = &scripted{level: "full"}
+		env.Commands.Runner = &scripted{level: "full"}
 		for _, file := range c.files {
 			at := filepath.Join(env.Paths.Cwd, file)
 			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte("KEY=1\n"), 0o644)); err != nil {

@@ -62,7 +62,7 @@ func NewJobOutput() tools.Tool {
 		Needs:   tools.Always[outputInput](tools.Need{Act: tools.Nothing}),
 		Plan: func(_ context.Context, env *tools.Env, in outputInput) (*tools.Plan, error) {
 			return jobPlan(env, tools.Read, tools.Safe, func(ctx context.Context) (jobs.Look, error) {
-				return env.Jobs.Look(ctx, in.JobID, time.Duration(in.WaitMS)*time.Millisecond)
+				return env.Commands.Jobs.Look(ctx, in.JobID, time.Duration(in.WaitMS)*time.Millisecond)
 			})
 		},
 	})
@@ -80,14 +80,14 @@ func NewJobKill() tools.Tool {
 		Needs:   tools.Always[killInput](tools.Need{Act: tools.Nothing}),
 		Plan: func(_ context.Context, env *tools.Env, in killInput) (*tools.Plan, error) {
 			return jobPlan(env, tools.Execute, tools.Moderate, func(ctx context.Context) (jobs.Look, error) {
-				return env.Jobs.Kill(ctx, in.JobID)
+				return env.Commands.Jobs.Kill(ctx, in.JobID)
 			})
 		},
 	})
 }
 
 func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(context.Context) (jobs.Look, error)) (*tools.Plan, error) {
-	if env.Jobs == nil {
+	if env.Commands.Jobs == nil {
 		return nil, noJobs()
 	}
 	return &tools.Plan{Kind: kind, Danger: danger, Run: func(ctx context.Context) (tools.Result, error) {
@@ -99,11 +99,11 @@ func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(con
 		if err != nil {
 			return tools.Result{}, err
 		}
-		said := env.Autorun.Check(env.Call)
+		said := env.Commands.Autorun.Check(env.Call)
 		if !l.Running {
 			said = append(l.Said, said...)
 		}
-		said = append(said, env.Jobs.Fresh(l.ID, notes(env, l))...)
+		said = append(said, env.Commands.Jobs.Fresh(l.ID, notes(env, l))...)
 		return warned(looked(l), said), nil
 	}}, nil
 }
@@ -111,7 +111,7 @@ func jobPlan(env *tools.Env, kind tools.Kind, danger tools.Danger, look func(con
 // notes are sentences about what the sandbox refuses to a job, and about ports of it that nothing
 // reaches.
 func notes(env *tools.Env, l jobs.Look) (said []string) {
-	r := ran{l.Profile, env.Runner.Level().Name, l.Dir, l.Text, l.Connections.Refused}
+	r := ran{l.Profile, env.Commands.Runner.Level().Name, l.Dir, l.Text, l.Connections.Refused}
 	if !l.Running {
 		if l.Outcome.ExitCode == 0 {
 			return nil
@@ -133,12 +133,12 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 	if in.Timeout != nil || in.TimeoutMS != nil {
 		timeout, _ = in.timeout(env) // it was valid in the plan
 	}
-	said := env.Autorun.Begin(env.Call, "")
-	id, err := env.Jobs.Start(ctx, env.Runner, show.Visible(line(in), false), sandbox.Command{
+	said := env.Commands.Autorun.Begin(env.Call, "")
+	id, err := env.Commands.Jobs.Start(ctx, env.Commands.Runner, show.Visible(line(in), false), sandbox.Command{
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Timeout: timeout, Grace: env.Limits.KillGrace, Ports: need.Ports,
-	}, func() []string { return env.Autorun.End(env.Call, "") })
+	}, func() []string { return env.Commands.Autorun.End(env.Call, "") })
 	if err != nil {
-		said = append(said, env.Autorun.End(env.Call, "")...)
+		said = append(said, env.Commands.Autorun.End(env.Call, "")...)
 	}
 	switch {
 	case errors.Is(err, jobs.ErrTooMany):
@@ -152,7 +152,7 @@ func goesOn(ctx context.Context, env *tools.Env, in input, need tools.Need, dir 
 	}
 	v := &started{JobID: id, Sandbox: level(env, need)}
 	if len(need.Ports) > 0 {
-		relays := env.Jobs.Relays(id)
+		relays := env.Commands.Jobs.Relays(id)
 		for _, r := range relays {
 			v.Ports = append(v.Ports, relayOfAPort(r))
 		}
@@ -172,7 +172,7 @@ func level(env *tools.Env, need tools.Need) string {
 	if need.Profile == sandbox.Unconfined {
 		return sandbox.LevelNone
 	}
-	return env.Runner.Level().Name
+	return env.Commands.Runner.Level().Name
 }
 
 // continues words that a command has become a job, with its output so far.

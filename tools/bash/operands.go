@@ -218,7 +218,7 @@ func targets(env *tools.Env, writes []shell.Write) (needs []tools.Need, err erro
 		place, err := env.Paths.Writable(env.Paths.Expand(w.Path))
 		var refused *sandbox.PathError
 		switch {
-		case errors.As(err, &refused) && refused.Code == "PROTECTED_PATH" && executed(w.Path) && env.Runner.Level().Name != sandbox.LevelFull:
+		case errors.As(err, &refused) && refused.Code == "PROTECTED_PATH" && executed(w.Path) && env.Commands.Runner.Level().Name != sandbox.LevelFull:
 			return nil, err
 		case err != nil, place.Class() == sandbox.Plain, place.Class() == sandbox.Linked:
 		default:

@@ -28,9 +28,9 @@ func (in input) checkPorts(env *tools.Env) error {
 		return invalid("$.ports", "absent", "ports are for commands in the background: set `background` too")
 	case !need.Confined:
 		return nil // it is on the network of the host
-	case env.Runner.Level().Name != sandbox.LevelFull:
+	case env.Commands.Runner.Level().Name != sandbox.LevelFull:
 		return tools.Refuse(tools.Unsupported, "ports", "Commands have no network at the sandbox level of this system (%s), so no port of theirs can be "+
-			"opened. Nothing was run. The user can run the server in a terminal.", env.Runner.Level().Name)
+			"opened. Nothing was run. The user can run the server in a terminal.", env.Commands.Runner.Level().Name)
 	case need.Profile != sandbox.Loopback && need.Profile != sandbox.Proxy:
 		return tools.Refuse(tools.Unsupported, "ports", "The setting `sandbox.network` is deny, so a command has no ports that could be opened. Nothing was run.")
 	}

@@ -26,7 +26,7 @@ func TestCaseA12Removes(t *testing.T) {
 		}
 	}
 	commit(t, w.Path("nested/r"), "x")
-	w.Env.Runner, w.Host.Gate = &scripted{level: "full"}, gate.New(gate.Options{Mode: gate.ModeAuto, Cwd: w.Root})
+	w.Env.Commands.Runner, w.Host.Gate = &scripted{level: "full"}, gate.New(gate.Options{Mode: gate.ModeAuto, Cwd: w.Root})
 	for line, asks := range map[string]bool{
 		"rm -rf node_modules": false, "rm -rf build": false, "rm -rf ./build/out node_modules": false, "rm -rf -- build": false, "rm -rf absent": true,
 		"rm -rf f.txt": false, "rm -rf sub/node_modules": false, "rm -rf node_modules && npm ci": false, "dd if=/dev/zero of=disk.img bs=1M count=1": false,
@@ -80,7 +80,7 @@ func TestFaultW6RemovesByGitsRules(t *testing.T) {
 			if err := os.MkdirAll(w.Path("kept"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			w.Env.Runner, w.Host.Gate = &scripted{level: "full"}, gate.New(gate.Options{Mode: gate.ModeAuto, Cwd: w.Root})
+			w.Env.Commands.Runner, w.Host.Gate = &scripted{level: "full"}, gate.New(gate.Options{Mode: gate.ModeAuto, Cwd: w.Root})
 			for folder, asks := range map[string]bool{
 				"build": false, "blank": false, "tmpl": true, "dist": true, "notes": true, "drafts": true, "kept": true, "out": true, "gen": true,
 			} {

@@ -36,7 +36,7 @@ func TestCaseI06ChangedScripts(t *testing.T) {
 		env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{
 			{Name: "disk/" + file, Data: []byte("one\n")}, {Name: "disk/other.txt", Data: []byte("one\n")}, {Name: "disk/src/main.go", Data: []byte("one\n")},
 		}})
-		env.Runner = &scripted{level: "full"}
+		env.Commands.Runner = &scripted{level: "full"}
 		asked := judgedBy(t, env, line)
 		if asked.Allows == nil {
 			t.Fatalf("%s: %+v", line, asked)
@@ -80,7 +80,7 @@ func TestCaseI06ChangedScripts(t *testing.T) {
 // A rule that was made where there is no script does not hold for one that came later, and a manifest that comes nearer counts too.
 func TestCaseI06NewScripts(t *testing.T) {
 	env := toolstest.Workspace(t, &txtar.Archive{Files: []txtar.File{{Name: "disk/package.json", Data: []byte("{}\n")}, {Name: "disk/sub/a"}}})
-	env.Runner = &scripted{level: "full"}
+	env.Commands.Runner = &scripted{level: "full"}
 	rule := *judgedBy(t, env, "make check").Allows
 	if err := os.WriteFile(filepath.Join(env.Paths.Cwd, "Makefile"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 func repository(t *testing.T, names ...string) *tools.Env {
 	t.Helper()
 	env := toolstest.Workspace(t, &txtar.Archive{})
-	env.Runner = &scripted{level: "full"}
+	env.Commands.Runner = &scripted{level: "full"}
 	commit(t, env.Paths.Cwd, names...)
 	return env
 }
@@ -92,7 +92,7 @@ func TestCaseC20Tracked(t *testing.T) {
 		}
 	}
 	none := toolstest.Workspace(t, &txtar.Archive{})
-	none.Runner = &scripted{level: "full"}
+	none.Commands.Runner = &scripted{level: "full"}
 	if got := keysOf(t, none, "git diff"); got != "" {
 		t.Errorf("without a repository: %q", got)
 	}
@@ -113,7 +113,7 @@ func TestCaseC20TrackedUnknown(t *testing.T) {
 	above := t.TempDir()
 	commit(t, above, "sub/a.go", "other/b.go")
 	inner := toolstest.Workspace(t, &txtar.Archive{})
-	inner.Runner, inner.Paths = &scripted{level: "full"}, &sandbox.Paths{Cwd: above + "/sub", Read: []string{above + "/sub"}}
+	inner.Commands.Runner, inner.Paths = &scripted{level: "full"}, &sandbox.Paths{Cwd: above + "/sub", Read: []string{above + "/sub"}}
 	if got := keysOf(t, inner, "git diff"); got != "" {
 		t.Errorf("%q", got)
 	}

@@ -14,7 +14,7 @@ import (
 func TestPasswordsInURLs(t *testing.T) {
 	const remote = "origin\thttps://me:hunter22@example.org/x.git (fetch)\n"
 	env := toolstest.Workspace(t, &txtar.Archive{})
-	env.Runner = &scripted{level: "full", outcome: sandbox.Outcome{Stdout: remote, Stderr: "fatal: " + remote}}
+	env.Commands.Runner = &scripted{level: "full", outcome: sandbox.Outcome{Stdout: remote, Stderr: "fatal: " + remote}}
 	r, _ := toolstest.Call(t.Context(), New(), env, `{"command": "git remote -v"}`)
 	v := r.Value.(*value)
 	for _, text := range []string{r.Data, v.Stdout, v.Stderr, clean("\x1b[1m" + remote)} {

@@ -59,7 +59,7 @@ func line(s string) string {
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
-	if env.Clarify == nil {
+	if !env.Person.Asked() {
 		return nil, unsupported()
 	}
 	in.Question = show.Visible(in.Question, true)
@@ -88,7 +88,7 @@ func run(ctx context.Context, env *tools.Env, in input) (tools.Result, error) {
 	for _, o := range in.Options {
 		q.Options = append(q.Options, tools.Choice(o))
 	}
-	answer, err := env.Clarify(ctx, q)
+	answer, err := env.Person.Clarify(ctx, q)
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, context.Cause(ctx)

@@ -46,10 +46,11 @@ func needs(env *tools.Env, path string) ([]tools.Need, error) {
 
 // languages gives the servers to ask.
 func languages(env *tools.Env) (tools.Languages, error) {
-	if env.Languages == nil {
-		return nil, missing(&tools.NoServerError{})
+	l, err := env.Servers.Ask()
+	if err != nil {
+		return nil, missing(err)
 	}
-	return env.Languages, nil
+	return l, nil
 }
 
 // missing words the error of a server for the model.

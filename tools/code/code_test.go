@@ -22,7 +22,7 @@ func TestCases(t *testing.T) {
 		if flag != "toy" {
 			return false
 		}
-		env.Languages, env.Findings = languages.New(toy{env}), &tools.Findings{}
+		env.Servers.Languages, env.Servers.Findings = languages.New(toy{env}), &tools.Findings{}
 		return true
 	}, list()...)
 }

@@ -119,9 +119,9 @@ func answer(ctx context.Context, env *tools.Env, in diagnosticsInput, about stri
 	for _, d := range all {
 		v.Fresh = v.Fresh && d.Fresh
 		list := slices.DeleteFunc(slices.Clone(d.Findings), func(f tools.Finding) bool { return f.Severity > least(in.Severity) })
-		if in.NewOnly && env.Findings != nil {
+		if in.NewOnly {
 			before := len(list)
-			list = env.Findings.New(d.Path, list)
+			list = env.Servers.New(d.Path, list)
 			v.Older += before - len(list)
 		}
 		slices.SortStableFunc(list, func(a, b tools.Finding) int { return a.Span.Start.Line - b.Span.Start.Line })

@@ -64,7 +64,7 @@ func (t toy) read(ctx context.Context, path string) (toyFile, error) {
 
 // names are those of all files, in their order.
 func (t toy) names(ctx context.Context) (out []name, err error) {
-	paths := t.env.Open()
+	paths := t.env.Searches.Unsaved()
 	entries, err := os.ReadDir(t.env.Paths.Cwd)
 	if err != nil {
 		return nil, err

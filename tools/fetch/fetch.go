@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -142,10 +143,11 @@ func (f fetcher) redirected(ctx context.Context, env *tools.Env, in input, from,
 	if err != nil {
 		return err
 	}
-	if env.Again == nil {
+	err = env.Judged.Again(ctx, fmt.Sprintf("Fetch %s (where %s redirects to)", to, from.Host), args, needs)
+	if errors.Is(err, errors.ErrUnsupported) {
 		return tools.Refuse(tools.NetworkDenied, "redirect", "%s redirects to another host: %s. Call fetch with that URL.", from, to)
 	}
-	return env.Again(ctx, fmt.Sprintf("Fetch %s (where %s redirects to)", to, from.Host), args, needs)
+	return err
 }
 
 // once makes one request. to is where it redirects to, "" where the result is final.

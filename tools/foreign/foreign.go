@@ -210,7 +210,7 @@ func (t *tool) Needs(env *tools.Env, args json.RawMessage) ([]tools.Need, error)
 }
 
 func (t *tool) Plan(_ context.Context, env *tools.Env, args json.RawMessage) (*tools.Plan, error) {
-	if !env.Checked {
+	if !env.Judged.Checked {
 		checked := t.schema.Check(args, true)
 		if len(checked.Issues) > 0 {
 			return nil, tools.Invalid(checked.Issues)

@@ -113,11 +113,11 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	leftOut := 0
 	within := strings.TrimSuffix(base, string(filepath.Separator)) + string(filepath.Separator)
 	room := env.Limits.MaxToolOutputChars
-	ignored, err := env.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
+	ignored, err := env.Searches.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
 		if !e.Type.IsRegular() {
 			return nil
 		}
-		if env.Denied != nil && env.Denied(place.Join(e.Path)) {
+		if env.Judged.Denied(place.Join(e.Path)) {
 			leftOut++
 			return nil
 		}

@@ -84,7 +84,7 @@ func (c *collector) play(path string, f found) bool {
 	switch {
 	case f.hits == 0:
 		return true
-	case c.body.env.Denied != nil && c.body.env.Denied(c.q.folder.Join(path)):
+	case c.body.env.Judged.Denied(c.q.folder.Join(path)):
 		c.leftOut++
 		return true
 	case c.q.OutputMode != content:

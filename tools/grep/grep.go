@@ -208,7 +208,7 @@ func (q *query) few(ctx context.Context) bool {
 func nothing(q *query) string { return "No matches for " + q.Pattern }
 
 func run(ctx context.Context, env *tools.Env, q *query, place sandbox.Place, s searcher) (tools.Result, error) {
-	defer env.Indexes.Search()() // until it is recorded what was seen
+	defer env.Searches.Indexes.Search()() // until it is recorded what was seen
 	if err := q.open(ctx, env, place); err != nil {
 		return tools.Result{}, err
 	}
@@ -275,7 +275,7 @@ func (q *query) open(ctx context.Context, env *tools.Env, place sandbox.Place) e
 	if err != nil {
 		return q.missing(env, at)
 	}
-	q.tree, q.indexes = t, env.Indexes
+	q.tree, q.indexes = t, env.Searches.Indexes
 	if q.file == "" { // of those further down nothing is told: whether a search comes by them says what is in them
 		if _, err := q.indexes.Walk(ctx, t, 1, func(tree.Entry) error { return nil }); err != nil {
 			return err
@@ -319,10 +319,7 @@ func (q *query) missing(env *tools.Env, at string) error {
 // overlay takes the documents with unsaved text that a search of the disk would have come by, or
 // would if they were there.
 func (q *query) overlay(ctx context.Context, env *tools.Env) error {
-	if env.Open == nil {
-		return nil
-	}
-	for _, p := range env.Open() {
+	for _, p := range env.Searches.Buffers() {
 		rel, below := q.tree.Rel(p)
 		if !below || q.file != "" && rel != q.file || q.file == "" && (!q.wants(rel) || q.tree.Ignored(rel) || q.tree.Withholds(rel)) {
 			continue

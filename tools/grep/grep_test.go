@@ -471,7 +471,7 @@ func TestIndexAndBuffers(t *testing.T) {
 	env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("on disk\n")}, txtar.File{Name: "disk/b", Data: []byte("Needle here\n")},
 		txtar.File{Name: "buffer/a", Data: []byte("a needle, unsaved\n")}, txtar.File{Name: "buffer/new", Data: []byte("needle\n")})
 	built := make(chan struct{}, 10)
-	env.Indexes = &tree.Indexes{
+	env.Searches.Indexes = &tree.Indexes{
 		Now: func() time.Time { return time.Now().Add(time.Minute) }, Least: 1,
 		RunInBackground: func(f func(context.Context)) { go func() { f(t.Context()); built <- struct{}{} }() },
 	}
@@ -486,10 +486,10 @@ func TestIndexAndBuffers(t *testing.T) {
 		}
 		for waits := round == 0; waits; { // what looks at the folders in the background may end before
 			<-built
-			waits = runtime.GOOS == "linux" && env.Indexes.States()[0].State != "ready"
+			waits = runtime.GOOS == "linux" && env.Searches.Indexes.States()[0].State != "ready"
 		}
 	}
-	if s := env.Indexes.States(); len(s) != 1 || s[0].State != "ready" && runtime.GOOS == "linux" {
+	if s := env.Searches.Indexes.States(); len(s) != 1 || s[0].State != "ready" && runtime.GOOS == "linux" {
 		t.Errorf("%+v", s)
 	}
 }

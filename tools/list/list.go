@@ -95,11 +95,11 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	var lines []string
 	leftOut := 0
 	room := env.Limits.MaxToolOutputChars
-	v.Ignored, err = env.Indexes.Walk(ctx, dir, depth, func(e tree.Entry) error {
+	v.Ignored, err = env.Searches.Indexes.Walk(ctx, dir, depth, func(e tree.Entry) error {
 		if in.Pattern != "" && !e.Type.IsRegular() {
 			return nil
 		}
-		if env.Denied != nil && env.Denied(place.Join(e.Path)) {
+		if env.Judged.Denied(place.Join(e.Path)) {
 			leftOut++
 			return nil
 		}

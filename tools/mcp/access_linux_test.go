@@ -38,8 +38,8 @@ func guarded(t *testing.T, e mcp.Entry) *bench {
 	paths := &sandbox.Paths{Cwd: b.Root, Read: []string{b.Root}, Write: []string{b.Root}, Roots: &sandbox.Roots{}}
 	t.Cleanup(paths.Close)
 	b.Env.Paths = paths
-	b.Env.Runner = confined{local, sandbox.Surroundings{Paths: paths, Path: []string{filepath.Dir(e.Command)}}}
-	b.Env.Autorun = &autorun.Guard{
+	b.Env.Commands.Runner = confined{local, sandbox.Surroundings{Paths: paths, Path: []string{filepath.Dir(e.Command)}}}
+	b.Env.Commands.Autorun = &autorun.Guard{
 		Paths: paths, Quarantine: &autorun.Quarantine{Dir: t.TempDir(), Now: time.Now}, Session: "s", Name: paths.Rel,
 	}
 	b.Configure([]mcp.Entry{e})

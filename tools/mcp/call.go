@@ -39,12 +39,12 @@ const unreached = -32005
 // call carries a call out. A server that is not heard of for too long is stopped.
 func (s *server) call(ctx context.Context, env *tools.Env, name string, args json.RawMessage) (tools.Result, error) {
 	said := []string(nil)
-	if s.entry.URL == "" && env.Autorun != nil {
-		said = env.Autorun.Begin(env.Call, s.who())
+	if s.entry.URL == "" && env.Commands.Autorun != nil {
+		said = env.Commands.Autorun.Begin(env.Call, s.who())
 	}
 	r, err := s.answered(ctx, env, name, args)
-	if s.entry.URL == "" && env.Autorun != nil {
-		said = append(said, env.Autorun.End(env.Call, s.who())...)
+	if s.entry.URL == "" && env.Commands.Autorun != nil {
+		said = append(said, env.Commands.Autorun.End(env.Call, s.who())...)
 	}
 	return warned(r, said), err
 }
@@ -59,7 +59,7 @@ func warned(r tools.Result, said []string) tools.Result {
 }
 
 func (s *server) answered(ctx context.Context, env *tools.Env, name string, args json.RawMessage) (result tools.Result, err error) {
-	defer s.use(env.Asking)()
+	defer s.use(env.Person.Asking)()
 	c, err := s.ready(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -138,7 +138,7 @@ func (s *server) ask(ctx context.Context, env *tools.Env, c *connection, name st
 	s.mu.Lock()
 	s.lastCall = env.Call
 	s.mu.Unlock()
-	err = s.heard(ctx, c, env.Progress, func(ctx context.Context, token string) error {
+	err = s.heard(ctx, c, env.Person.Progress, func(ctx context.Context, token string) error {
 		p := &sdk.CallToolParams{Name: name, Arguments: args}
 		p.SetProgressToken(token)
 		r, err = c.session.CallTool(ctx, p)

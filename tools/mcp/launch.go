@@ -63,16 +63,16 @@ func prepare(e Entry, env *tools.Env) (Launch, error) {
 	if strings.ContainsRune(program, '/') && !filepath.IsAbs(program) {
 		program = filepath.Join(l.Place.Path(), program)
 	}
-	if env.Runner == nil {
+	if env.Commands.Runner == nil {
 		return l, fmt.Errorf("no commands are run here")
 	}
-	if program, err = env.Runner.Find(program, sandbox.Surroundings{}); err != nil {
+	if program, err = env.Commands.Runner.Find(program, sandbox.Surroundings{}); err != nil {
 		return l, err
 	}
 	l.Argv = append([]string{program}, e.Args...)
 	l.Profile = sandbox.Unconfined
-	if env.Runner.Level().Confines() && !e.Unconfined {
-		l.Profile, l.Confined = cmp.Or(env.Confined, sandbox.Loopback), true
+	if env.Commands.Runner.Level().Confines() && !e.Unconfined {
+		l.Profile, l.Confined = env.Commands.Profile(), true
 	}
 	sum, ok, err := sandbox.Digest(program)
 	if err != nil || !ok {

@@ -248,7 +248,7 @@ func TestLaunchesAreToldOf(t *testing.T) {
 		},
 	} {
 		paths := &sandbox.Paths{Cwd: dir, Read: []string{dir}, Write: []string{dir}}
-		l, err := prepare(tt.e, &tools.Env{Paths: paths, Runner: level{name: tt.level}})
+		l, err := prepare(tt.e, &tools.Env{Paths: paths, Commands: tools.CommandEnv{Runner: level{name: tt.level}}})
 		paths.Close()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -81,7 +81,7 @@ type server struct {
 	lastCall     string              // the id of the call that began last
 	tokens       int
 	// users are those who are about to speak to it, or do, by a number: what is called while a
-	// person is asked, see tools.Env.Asking.
+	// person is asked, see tools.Person.Asking.
 	users    map[int]func() (answered func())
 	lastUser int
 	resting  *time.Timer // ends the process, nil until it has run
@@ -362,15 +362,15 @@ func (s *server) connect(ctx context.Context, l Launch, version string) (*connec
 			cancel()
 			return nil, err
 		}
-		if l.Confined && env.Autorun != nil {
+		if l.Confined && env.Commands.Autorun != nil {
 			c.files = &access{
 				always: l.Writes,
-				begin:  func() []string { return env.Autorun.Begin(s.last(), s.who()) },
-				end:    func() []string { return env.Autorun.End(s.last(), s.who()) },
+				begin:  func() []string { return env.Commands.Autorun.Begin(s.last(), s.who()) },
+				end:    func() []string { return env.Commands.Autorun.End(s.last(), s.who()) },
 			}
 			s.found(c.files.watch())
 		}
-		c.process, err = env.Runner.Start(life, sandbox.Command{
+		c.process, err = env.Commands.Runner.Start(life, sandbox.Command{
 			Argv: l.Argv, Dir: dir, Profile: l.Profile, Given: sorted(l.Env), Interactive: true, Switched: true,
 			Grace:  env.Limits.KillGrace,
 			Output: func(_ sandbox.Stream, chunk []byte) { c.tail.write(chunk) },

@@ -104,17 +104,17 @@ func (p program) needs(env *tools.Env, _ json.RawMessage) ([]tools.Need, error) 
 	if err != nil {
 		return nil, err
 	}
-	if env.Runner == nil {
+	if env.Commands.Runner == nil {
 		return nil, tools.Refuse(tools.Unsupported, "", "No commands are run here, so the tools of plug-ins cannot be used.")
 	}
-	name, err := env.Runner.Find(p.argv[0], sandbox.Surroundings{})
+	name, err := env.Commands.Runner.Find(p.argv[0], sandbox.Surroundings{})
 	if err != nil {
 		return nil, tools.Refuse(tools.ExecutionError, "not_found", "The program of the tool was not found: %s. Tell the user, who has installed the plug-in.",
 			show.Visible(err.Error(), false))
 	}
 	need := tools.Need{Act: tools.Runs, Place: dir, Argv: append([]string{name}, p.argv[1:]...), Profile: sandbox.Unconfined}
-	if env.Runner.Level().Confines() {
-		need.Confined, need.Profile = true, cmp.Or(env.Confined, sandbox.Loopback)
+	if env.Commands.Runner.Level().Confines() {
+		need.Confined, need.Profile = true, env.Commands.Profile()
 		if p.readOnly {
 			need.Profile, need.Shell = sandbox.ReadOnly, shell.Command{ReadOnly: true}
 		}
@@ -131,14 +131,14 @@ func (p program) run(ctx context.Context, env *tools.Env, args json.RawMessage) 
 	}
 	defer dir.Close()
 	var said []string
-	if env.Autorun != nil && !need.OnlyReads() {
-		said = env.Autorun.Begin(env.Call, "")
+	if env.Commands.Autorun != nil && !need.OnlyReads() {
+		said = env.Commands.Autorun.Begin(env.Call, "")
 	}
-	o, err := sandbox.Run(ctx, env.Runner, sandbox.Command{
+	o, err := sandbox.Run(ctx, env.Commands.Runner, sandbox.Command{
 		Argv: need.Argv, Dir: dir, Profile: need.Profile, Stdin: string(args), Grace: env.Limits.KillGrace, MaxOutput: maxOutput,
 	})
-	if env.Autorun != nil && !need.OnlyReads() {
-		said = append(said, env.Autorun.End(env.Call, "")...)
+	if env.Commands.Autorun != nil && !need.OnlyReads() {
+		said = append(said, env.Commands.Autorun.End(env.Call, "")...)
 	}
 	if err != nil {
 		return tools.Result{}, err

@@ -105,8 +105,8 @@ func TestCaseA11Plugin(t *testing.T) {
 	if r := w.Call("t", `{}`); r.Error != tools.GateDenied || len(w.Asked) != 0 {
 		t.Errorf("%+v", r)
 	}
-	runner := confined{w.Env.Runner}
-	w.Env.Runner = runner
+	runner := confined{w.Env.Commands.Runner}
+	w.Env.Commands.Runner = runner
 	for members, want := range map[string]string{
 		`, "kind": "read"`:                            "ro allow",
 		`, "kind": "other", "destructive": false`:     "write+loopback ask",
@@ -116,7 +116,7 @@ func TestCaseA11Plugin(t *testing.T) {
 	} {
 		v := world(t, members, script)
 		tool := v.Host.Tools.Get("t")
-		v.Env.Runner = runner
+		v.Env.Commands.Runner = runner
 		needs, err := tool.Needs(&v.Env, nil)
 		if err != nil || len(needs) != 1 {
 			t.Fatal(needs, err)

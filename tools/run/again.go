@@ -61,7 +61,7 @@ func (c *call) asking() time.Duration {
 	return c.pause.asking
 }
 
-// again implements tools.Env.Again: the same gate, rules and person as for the call itself.
+// again implements tools.Judged.More: the same gate, rules and person as for the call itself.
 func (c *call) again(ctx context.Context, title string, args json.RawMessage, needs []tools.Need) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

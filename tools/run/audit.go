@@ -82,8 +82,8 @@ func (c *call) confinement() string {
 		return ""
 	}
 	level := sandbox.LevelNone
-	if needs[i].Confined && c.env.Runner != nil {
-		level = c.env.Runner.Level().Name
+	if needs[i].Confined && c.env.Commands.Runner != nil {
+		level = c.env.Commands.Runner.Level().Name
 	}
 	return level + " " + needs[i].Profile.String()
 }

@@ -24,7 +24,7 @@ func (c *call) syntax() error {
 			c.warn(c.told(filetime.Warning{Path: f.Path, Says: says}))
 		} else if !syntax.Parses(f.Path) {
 			kind := strings.ToLower(path.Ext(f.Path))
-			if why := c.lookAfter(f.Path); c.env.Findings != nil && syntax.Code(f.Path) && c.env.Findings.Unchecked(kind, why) && why != "" {
+			if why := c.lookAfter(f.Path); c.env.Servers.Findings != nil && syntax.Code(f.Path) && c.env.Servers.Findings.Unchecked(kind, why) && why != "" {
 				c.warn("Not checked for syntax: " + strings.ReplaceAll(why, "KIND", kind))
 			}
 		}
@@ -41,28 +41,28 @@ const (
 // cache keeps what language servers hold against the files that a change is about to edit, unless that is kept already. Servers that do
 // not run are not started for it, and what they know already is not waited for longer than what they find later.
 func (c *call) cache() error {
-	if c.plan.Change == nil || c.env.Languages == nil || c.env.Findings == nil {
+	if c.plan.Change == nil || !c.env.Servers.Compares() {
 		return nil
 	}
 	ctx, done := context.WithTimeout(c.ctx, awaited)
 	defer done()
 	c.changes.found = map[string]look{}
 	for _, f := range c.plan.Change.Files {
-		if f.Delete || f.Entry != filetime.File || syntax.Parses(f.Path) && c.env.Findings.Kept(f.Path) {
+		if f.Delete || f.Entry != filetime.File || syntax.Parses(f.Path) && c.env.Servers.Findings.Kept(f.Path) {
 			continue
 		}
 		var d tools.Diagnosis
 		if !f.Create {
 			now, err := c.host.Files.Read(ctx, f.Path)
 			if err == nil {
-				d, err = c.env.Languages.Glance(ctx, now, 0)
+				d, err = c.env.Servers.Languages.Glance(ctx, now, 0)
 			}
 			if err != nil {
 				c.changes.found[f.Path] = look{err: err}
 				continue
 			}
 		}
-		c.env.Findings.Keep(f.Path, d.Findings)
+		c.env.Servers.Findings.Keep(f.Path, d.Findings)
 		c.changes.found[f.Path] = look{findings: d.Findings}
 	}
 	return nil
@@ -73,7 +73,7 @@ const noServer = "there is no language server for KIND files."
 // lookAfter warns of errors that language servers find in a file that was edited and that they did not find before. It returns a
 // sentence about why the file was not checked, "" where it was; KIND in it is the ending of its name.
 func (c *call) lookAfter(file string) (unchecked string) {
-	if c.env.Languages == nil {
+	if c.env.Servers.Languages == nil {
 		return noServer
 	}
 	before, looked := c.changes.found[file]
@@ -86,7 +86,7 @@ func (c *call) lookAfter(file string) (unchecked string) {
 	}
 	var d tools.Diagnosis
 	if err = before.err; err == nil {
-		d, err = c.env.Languages.Glance(c.ctx, now, awaited)
+		d, err = c.env.Servers.Languages.Glance(c.ctx, now, awaited)
 	}
 	var none *tools.NoServerError
 	switch {

@@ -88,7 +88,7 @@ func TestFaultT19MayReadUnasked(t *testing.T) {
 		asked, may := false, false
 		w.Host.Tools = toolstest.SetOf(
 			needing(tools.Spec{Name: "x", Kind: tools.Read}, func(_ context.Context, env *tools.Env) (tools.Result, error) {
-				asked, may = true, env.MayRead(place)
+				asked, may = true, env.Judged.MayRead(place)
 				return done("x"), nil
 			}, tools.Need{Act: tools.Reads, Place: place}),
 			needing(tools.Spec{Name: tools.ReadFile, Kind: tools.Read}, says, tools.Need{Act: tools.Reads, Place: place}),

@@ -20,10 +20,10 @@ import (
 // the budget of the turn goes on, however long that takes; what the tool does before and after it counts.
 func TestFaultT14ThinkingIsNoToolTime(t *testing.T) {
 	again := func(ctx context.Context, env *tools.Env) error {
-		return env.Again(ctx, "Fetch b.org", json.RawMessage(`{}`), []tools.Need{{Act: tools.Reaches, Host: "b.org"}})
+		return env.Judged.Again(ctx, "Fetch b.org", json.RawMessage(`{}`), []tools.Need{{Act: tools.Reaches, Host: "b.org"}})
 	}
 	held := func(_ context.Context, env *tools.Env) error {
-		answered := env.Asking()
+		answered := env.Person.Asking()
 		time.Sleep(time.Hour)
 		answered()
 		answered() // twice is once
@@ -121,7 +121,7 @@ func TestFaultT14CancelledWhileAPersonThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := toolstest.NewWorld(t, probe(tools.Spec{Name: "asks"}, func(ctx context.Context, env *tools.Env, _ args) (tools.Result, error) {
-			defer env.Asking()()
+			defer env.Person.Asking()()
 			<-ctx.Done()
 			if !errors.Is(ctx.Err(), context.Canceled) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				t.Errorf("the context ends with %v", ctx.Err())

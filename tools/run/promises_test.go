@@ -172,7 +172,7 @@ func TestAuditOfCalls(t *testing.T) {
 	confined := ls
 	confined.Confined = true
 	tried := 0
-	w.Env.Runner = &counting{}
+	w.Env.Commands.Runner = &counting{}
 	w.Host.Retry = run.Retry{Attempts: 2, Sleep: func(context.Context, time.Duration) {}}
 	w.Host.Tools = toolstest.SetOf(
 		write.New(),
@@ -305,7 +305,7 @@ func TestLostSandbox(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := toolstest.NewWorld(t)
-			w.Env.Runner = &counting{}
+			w.Env.Commands.Runner = &counting{}
 			w.Host.Gate, w.Host.Log = gate.ModeAsk, slog.New(slog.DiscardHandler)
 			place, err := w.Env.Paths.Writable("a")
 			if err != nil {
@@ -315,7 +315,7 @@ func TestLostSandbox(t *testing.T) {
 			w.Host.Tools = toolstest.SetOf(tools.Define(tools.Definition[args]{
 				Spec: tools.Spec{Name: "x", Kind: tools.Execute},
 				Needs: func(env *tools.Env, _ args) ([]tools.Need, error) {
-					return []tools.Need{{Act: tools.Runs, Argv: []string{"make"}, Place: place, Confined: env.Runner.Level().Name != sandbox.LevelNone}}, nil
+					return []tools.Need{{Act: tools.Runs, Argv: []string{"make"}, Place: place, Confined: env.Commands.Runner.Level().Name != sandbox.LevelNone}}, nil
 				},
 				Plan: func(context.Context, *tools.Env, args) (*tools.Plan, error) {
 					return &tools.Plan{Run: func(context.Context) (tools.Result, error) {
@@ -372,7 +372,7 @@ func TestMayRead(t *testing.T) {
 			}
 			may := false
 			list := []tools.Tool{needing(tools.Spec{Name: "x", Kind: tools.Read}, func(_ context.Context, env *tools.Env) (tools.Result, error) {
-				may = env.MayRead(place)
+				may = env.Judged.MayRead(place)
 				return done("x"), nil
 			}, tools.Need{Act: tools.Reads, Place: place})}
 			if tt.there || tt.off {
@@ -636,9 +636,9 @@ func TestNewErrorsAfterAnEdit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := toolstest.NewWorld(t, write.New())
-			w.Env.Findings = &tools.Findings{}
+			w.Env.Servers.Findings = &tools.Findings{}
 			if !tt.none {
-				w.Env.Languages = &tt.g
+				w.Env.Servers.Languages = &tt.g
 			}
 			path := "a.rs"
 			if tt.path != "" {

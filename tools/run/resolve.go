@@ -53,10 +53,10 @@ func (c *call) find() error {
 		}
 		if c.tool != nil {
 			c.env = c.host.Env(c.Call)
-			c.env.Progress, c.env.MayRead, c.env.Read = c.progress, c.mayRead, c.judgedRead(c.env.Read)
-			c.env.Again, c.env.Asking, c.env.Judging, c.env.Denied = c.again, c.thinking, c.ctx, c.refuses
-			if c.env.Runner != nil {
-				c.env.Runner = &judgedRunner{c.env.Runner, c}
+			c.env.Judged = tools.Judged{Context: c.ctx, Allows: c.mayRead, Denies: c.refuses, More: c.again}
+			c.env.Person.Show, c.env.Person.Pause, c.env.Read = c.progress, c.thinking, c.judgedRead(c.env.Read)
+			if c.env.Commands.Runner != nil {
+				c.env.Commands.Runner = &judgedRunner{c.env.Commands.Runner, c}
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (c *call) validate() error {
 	if len(c.args.checked.Issues) > 0 {
 		return c.unseen(tools.Invalid(c.args.checked.Issues))
 	}
-	c.env.Checked = true
+	c.env.Judged.Checked = true
 	return nil
 }
 

@@ -270,10 +270,10 @@ func TestF132_F134Progress(t *testing.T) {
 		w := toolstest.NewWorld(t, probe(tools.Spec{Name: "read", Together: tools.WithReads},
 			func(_ context.Context, env *tools.Env, in args) (tools.Result, error) {
 				if env.Call == "1" {
-					late = env.Progress
+					late = env.Person.Progress
 				}
 				time.Sleep(time.Duration(in.MS) * time.Millisecond)
-				env.Progress(tools.Progress{Text: "half"})
+				env.Person.Progress(tools.Progress{Text: "half"})
 				time.Sleep(time.Duration(in.MS) * time.Millisecond)
 				return done("ok"), nil
 			}))
@@ -801,7 +801,7 @@ func TestJudgedIsRun(t *testing.T) {
 		return p
 	}
 	commands := &counting{}
-	w.Env.Runner = commands
+	w.Env.Commands.Runner = commands
 	sh := func(line string) []string { return []string{"sh", "-c", line} }
 	writes := func(name string, needs ...tools.Need) planner {
 		return func(*tools.Env) *tools.Plan {
@@ -815,7 +815,7 @@ func TestJudgedIsRun(t *testing.T) {
 	runs := func(line, dir string) planner {
 		return func(env *tools.Env) *tools.Plan {
 			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) {
-				_, err := env.Runner.Start(ctx, sandbox.Command{Argv: sh(line), Dir: sandbox.OpenFolder(place(dir).Path())})
+				_, err := env.Commands.Runner.Start(ctx, sandbox.Command{Argv: sh(line), Dir: sandbox.OpenFolder(place(dir).Path())})
 				return tools.Result{Success: true, Data: "ran"}, err
 			}}
 		}
@@ -824,7 +824,7 @@ func TestJudgedIsRun(t *testing.T) {
 		return func(env *tools.Env) *tools.Plan {
 			return &tools.Plan{Run: func(ctx context.Context) (tools.Result, error) {
 				cmd.Argv, cmd.Dir = sh("ls"), sandbox.OpenFolder(w.Root)
-				_, err := env.Runner.Start(ctx, cmd)
+				_, err := env.Commands.Runner.Start(ctx, cmd)
 				return tools.Result{Success: true, Data: "ran"}, err
 			}}
 		}

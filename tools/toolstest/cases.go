@@ -73,8 +73,8 @@ func play(t *testing.T, name string, prepare func(*testing.T, *tools.Env, string
 		t.Fatal(err)
 	}
 	w := NewWorld(t, list...)
-	w.Env.Jobs = jobs.New()
-	t.Cleanup(w.Env.Jobs.Close)
+	w.Env.Commands.Jobs = jobs.New()
+	t.Cleanup(w.Env.Commands.Jobs.Close)
 	var flags, steps string
 	var golden, inputs []txtar.File
 	for _, f := range a.Files {

@@ -216,7 +216,7 @@ func (v *variant) play(t *testing.T, open bool, early, late func(*World)) (tools
 	if v.over != nil {
 		w.Host.Files = &entering{v.over(w), enter}
 		w.FileTime = filetime.New(w.Host.Files, "s", nil)
-		w.Env.FileTime, w.Env.Open = w.FileTime, nil
+		w.Env.FileTime, w.Env.Searches.Unsaved = w.FileTime, nil
 	}
 	for _, path := range v.seen {
 		s, err := w.Host.Files.Read(t.Context(), w.Path(path))

@@ -64,9 +64,9 @@ func NewWorld(t testing.TB, list ...tools.Tool) *World {
 		Read: func(ctx context.Context, p sandbox.Place) (filetime.Snapshot, error) {
 			return w.Host.Files.Read(ctx, p.Path())
 		},
-		Open:   w.Files.Open,
-		Tasks:  &taskList{},
-		Runner: unconfined{&runner},
+		Searches: tools.SearchSources{Unsaved: w.Files.Open},
+		Tasks:    &taskList{},
+		Commands: tools.CommandEnv{Runner: unconfined{&runner}},
 		Limits: tools.Limits{
 			MaxToolOutputChars: 30_000, MaxConcurrency: 8, MaxReadBytes: 50 << 10, MaxFileBytes: filetimetest.MaxSize, MaxDiffBytes: 1 << 20,
 			MaxImageBytes: 5 << 20, ToolTimeout: 30 * time.Second, BashTimeout: 30 * time.Second, KillGrace: 5 * time.Second,
@@ -194,8 +194,8 @@ func Call(ctx context.Context, tool tools.Tool, env *tools.Env, args string) (to
 		},
 		Observe: func(e run.Event) {
 			plan = e.Plan
-			if e.Progress != nil && env.Progress != nil {
-				env.Progress(*e.Progress)
+			if e.Progress != nil {
+				env.Person.Progress(*e.Progress)
 			}
 		},
 	}

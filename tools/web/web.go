@@ -139,8 +139,8 @@ func (c Client) body(env *tools.Env, answer *http.Response) (body []byte, cut bo
 	for {
 		n, err := answer.Body.Read(piece)
 		body = append(body, piece[:min(n, most-len(body))]...)
-		if n > 0 && env.Progress != nil {
-			env.Progress(tools.Progress{Value: int64(len(body)), Total: max(0, answer.ContentLength)})
+		if n > 0 {
+			env.Person.Progress(tools.Progress{Value: int64(len(body)), Total: max(0, answer.ContentLength)})
 		}
 		switch {
 		case len(body) == most:
