@@ -39,7 +39,7 @@ var rooms = map[string]room{
 	"lspserver": {
 		[]string{
 			"lspserver/backend", "lspserver/fileuri", "lspserver/languages", "lspserver/protocol", "lspserver/updates", "lspserver/wire", "lspserver/workspace",
-			"lspserver/review", "agent", "agent/model", "agent/prompt", "tools", "tools/gate", "tools/run", "tools/words",
+			"lspserver/review", "agent", "agent/model", "agent/prompt", "tools", "tools/gate", "tools/rule", "tools/run", "tools/words",
 			"filetime", "filetime/text", "filetime/text/show",
 		},
 		"a face of the backend: it knows JSON-RPC and LSP, and neither the store nor the configuration",
@@ -93,7 +93,7 @@ var rooms = map[string]room{
 
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/autorun", "sandbox/tree"}, "it never sees the editor"},
 	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},
-	"agent/config":         {[]string{"sandbox", "sandbox/dial", "tools/near"}, "settings are plain data, and a path or a host is one as it is reached"},
+	"agent/config":         {[]string{"sandbox", "sandbox/dial", "tools/near", "tools/rule"}, "settings are plain data, and a path or a host is one as it is reached"},
 	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},
 	"agent/model/*":        {[]string{"agent/model", "agent/model/wire"}, "one vendor knows nothing of another"},
@@ -101,15 +101,16 @@ var rooms = map[string]room{
 	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},
 	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
 
-	"tools":          {append([]string{"tools/jobs", "tools/messages", "tools/near", "tools/schema", "tools/outputs", "tools/shell", "tools/words", "sandbox/autorun", "sandbox/tree"}, base...), "the contract knows no tool"},
+	"tools":          {append([]string{"tools/jobs", "tools/messages", "tools/near", "tools/rule", "tools/schema", "tools/outputs", "tools/shell", "tools/words", "sandbox/autorun", "sandbox/tree"}, base...), "the contract knows no tool"},
 	"tools/words":    {nil, "what people are told is plain data"},
 	"tools/outputs":  {nil, "it keeps texts and knows no call and no tool"},
 	"tools/jobs":     {[]string{"sandbox"}, "it runs commands and knows no call and no tool"},
 	"tools/schema":   {[]string{"tools/messages", "tools/near"}, "a schema is about types"},
 	"tools/messages": {nil, "a text and its translations are data"},
+	"tools/rule":     {nil, "a rule is plain data"},
 	"tools/near":     {nil, "how far two names are apart is a function of both"},
 	"tools/shell":    {nil, "what a command line says is a function of its text"},
-	"tools/gate":     {append([]string{"tools", "tools/shell"}, base...), "it judges what calls need and runs none"},
+	"tools/gate":     {append([]string{"tools", "tools/rule", "tools/shell"}, base...), "it judges what calls need and runs none"},
 	"tools/syntax":   {[]string{"filetime/text/show"}, "whether a text parses is a function of it"},
 	"tools/run":      {append([]string{"sandbox/userinfo", "tools", "tools/messages", "tools/outputs", "tools/schema", "tools/gate", "tools/syntax"}, base...), "it runs what the gate lets go on"},
 	"tools/hooks":    {append([]string{"tools", "tools/run"}, base...), "it runs the programs of a person around calls"},

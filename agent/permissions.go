@@ -49,18 +49,13 @@ func writtenIn(effect gate.Verdict, at string) string {
 	return "a rule of " + name + " (permissions." + effect.String() + ")"
 }
 
-// RuleOf is a rule of the configuration as the gate compares it; ConfigRule is the way back.
+// RuleOf is a rule of the configuration in the list of an effect.
 func RuleOf(effect gate.Verdict, r config.Rule) gate.Rule {
-	scope := "user"
+	r.Effect, r.Scope, r.Source = effect, "user", "a rule of the configuration (permissions."+effect.String()+")"
 	if r.Workspace != "" {
-		scope = "workspace"
+		r.Scope = "workspace"
 	}
-	most, _ := gate.MostOf(r.Act)
-	return gate.Rule{
-		Effect: effect, Tool: r.Tool, Params: r.Params, Class: tools.Class(r.Class), Workspace: r.Workspace, Profile: r.Profile,
-		Most: most, Scripts: r.Scripts, Scope: scope,
-		Source: "a rule of the configuration (permissions." + effect.String() + ")",
-	}
+	return r
 }
 
 // Drops says at which stage a tool is left out of what the session's model is offered, and why; see gate.Policy. Those for commands
@@ -81,14 +76,6 @@ func NoLanguages() (stage, reason string) { return "pool", "no language server c
 // Assess says what would become of a call.
 func (s *Session) Assess(ctx context.Context, c run.Call) run.Assessment {
 	return run.Assess(ctx, s.host(0, s.o.Now(), func() {}, s.Tools), c)
-}
-
-// ConfigRule is a rule as it is kept.
-func ConfigRule(r gate.Rule) config.Rule {
-	return config.Rule{
-		Tool: r.Tool, Params: r.Params, Class: string(r.Class), Workspace: r.Workspace, Act: r.Act(), Profile: r.Profile,
-		Scripts: r.Scripts,
-	}
 }
 
 // Grants are the rules that hold in this session alone.

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"tandem/sandbox"
-	"tandem/tools"
 	"tandem/tools/gate"
+	"tandem/tools/rule"
 	"tandem/tools/run"
 )
 
@@ -16,6 +17,7 @@ import (
 // the gate of the session. Judging reads one pointer to a policy that is never changed, so it never waits for a change of the rules.
 type rights struct {
 	cwd      string
+	now      func() time.Time        // by which rules hold
 	remember func(r gate.Rule) error // keeps a rule beyond the session; nil where there is no file for rules
 
 	mu        sync.Mutex
@@ -44,9 +46,9 @@ type rejections struct {
 // ErrGranted is the cause with which a question ends that an answer to another one has answered too.
 var ErrGranted = errors.New("a rule allows it now")
 
-func newRights(cwd string, remember func(gate.Rule) error) *rights {
+func newRights(cwd string, now func() time.Time, remember func(gate.Rule) error) *rights {
 	return &rights{
-		cwd: cwd, remember: remember, questions: map[*question]bool{}, launches: map[string]bool{},
+		cwd: cwd, now: now, remember: remember, questions: map[*question]bool{}, launches: map[string]bool{},
 	}
 }
 
@@ -75,7 +77,7 @@ func (r *rights) decide() {
 		rules = slices.DeleteFunc(rules, func(r gate.Rule) bool { return r.Effect == gate.Allow })
 	}
 	r.policy = gate.New(gate.Options{
-		Mode: mode, Strict: r.settings.Config.Sandbox.Level == "strict", Cwd: r.workspace(), Rules: rules,
+		Mode: mode, Strict: r.settings.Config.Sandbox.Level == "strict", Cwd: r.workspace(), Rules: rules, Now: r.now,
 	})
 }
 
@@ -185,7 +187,7 @@ func (r *rights) answer(q run.Question, o run.Option, turn int) error {
 	if !slices.Contains(q.Options(), o) {
 		return nil
 	}
-	edits := gate.Rule{Effect: gate.Allow, Tool: "*", Most: tools.Edits, Scope: "session", Source: "an answer in this session"}
+	edits := gate.Rule{Effect: gate.Allow, Tool: "*", Act: rule.Edit, Scope: "session", Source: "an answer in this session"}
 	switch o {
 	case run.AllowTurn:
 		edits.Turn = turn

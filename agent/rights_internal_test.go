@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -28,7 +29,7 @@ func puts() gate.Call {
 func TestRightsMode(t *testing.T) {
 	modes := []gate.Mode{gate.ModeReadOnly, gate.ModeAsk, gate.ModeAuto}
 	rapid.Check(t, func(t *rapid.T) {
-		r := newRights("/w", nil)
+		r := newRights("/w", time.Now, nil)
 		configured := rapid.SampledFrom(modes).Draw(t, "first")
 		r.configure(settingsOf(configured, config.Permissions{}))
 		if changed, err := r.setMode(configured, false); changed || err != nil {
@@ -86,7 +87,7 @@ func TestRightsQuestions(t *testing.T) {
 		}, false},
 	}
 	for _, c := range cases {
-		r := newRights("/w", nil)
+		r := newRights("/w", time.Now, nil)
 		r.configure(settingsOf(gate.ModeAsk, config.Permissions{}))
 		_, _ = r.setMode(gate.ModeAsk, false)
 		ctx, answered := r.asking(t.Context(), puts())
@@ -105,7 +106,7 @@ func TestRightsQuestions(t *testing.T) {
 
 // TestRightsTakenBack leaves the rules that were not taken back.
 func TestRightsTakenBack(t *testing.T) {
-	r := newRights("/w", nil)
+	r := newRights("/w", time.Now, nil)
 	r.configure(settingsOf(gate.ModeAsk, config.Permissions{}))
 	_, _ = r.setMode(gate.ModeAsk, false)
 	a, b := gate.Rule{Effect: gate.Allow, Tool: "put", Scope: "session"}, gate.Rule{Effect: gate.Allow, Tool: "look", Scope: "session"}
@@ -124,7 +125,7 @@ func TestRightsTakenBack(t *testing.T) {
 
 // TestRightsRejections counts by turn and by call.
 func TestRightsRejections(t *testing.T) {
-	r := newRights("/w", nil)
+	r := newRights("/w", time.Now, nil)
 	for i, c := range []struct {
 		turn int
 		call string
@@ -156,7 +157,7 @@ func TestRightsAnswers(t *testing.T) {
 	}
 	for _, c := range cases {
 		var kept []gate.Rule
-		r := newRights("/w", func(rule gate.Rule) error {
+		r := newRights("/w", time.Now, func(rule gate.Rule) error {
 			if c.err == nil {
 				kept = append(kept, rule)
 			}

@@ -88,7 +88,7 @@ func New(o Options, at Start) (_ *Session, err error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	date := o.Now()
-	s := &Session{o: o, models: newModels(), rights: newRights(o.Cwd, o.Keeping.Remember), jobs: jobs.New()}
+	s := &Session{o: o, models: newModels(), rights: newRights(o.Cwd, o.Now, o.Keeping.Remember), jobs: jobs.New()}
 	s.outputs.Spill = o.Shared.Scratch
 	s.jobs.Changed = func() { s.Tell(Event{Jobs: true}) }
 	env := func() *tools.Env { return s.env(0, run.Call{}, s.Tools) }

@@ -3,13 +3,14 @@ package lspserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
-	"tandem/tools"
 	"tandem/tools/gate"
+	"tandem/tools/rule"
 	"tandem/tools/run"
 )
 
@@ -32,9 +33,9 @@ func (s *server) sessionOr(id string) (*backend.Session, error) {
 func (s *server) rules(se *backend.Session) protocol.RulesResult {
 	r := protocol.RulesResult{Rules: []protocol.PermissionRule{}}
 	for _, k := range s.b.Rules(se) {
-		rule := updates.Rule(k.Rule)
-		rule.Removable = k.Removable
-		r.Rules = append(r.Rules, rule)
+		listed := updates.Rule(k.Rule)
+		listed.Removable = k.Removable
+		r.Rules = append(r.Rules, listed)
 	}
 	return r
 }
@@ -63,26 +64,22 @@ func (s *server) setRules(_ context.Context, p protocol.SetRulesParams) (protoco
 	return s.rules(se), nil
 }
 
-// ruleOf reads a rule. A member that is not known is refused: without its condition a rule could allow more.
-func ruleOf(effect gate.Verdict, raw json.RawMessage) (gate.Rule, error) {
-	var in struct {
-		Tool    string            `json:"tool"`
-		Params  map[string]string `json:"params"`
-		Class   tools.Class       `json:"class"`
-		Act     string            `json:"act"`
-		Profile string            `json:"profile"`
-		Scripts string            `json:"scripts"`
-	}
+// ruleOf reads a rule. A member that is not known is refused: without its condition a rule could allow more. The scope says for which
+// folder it is.
+func ruleOf(effect gate.Verdict, raw json.RawMessage) (r gate.Rule, err error) {
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
+	if err = dec.Decode(&r); err == nil && r.Workspace != "" {
+		err = errors.New("the scope says for which workspace it is")
+	}
+	if err != nil {
 		return gate.Rule{}, invalid("a rule is {tool, params, class, act, profile, scripts}: %v", err)
 	}
-	most, ok := gate.MostOf(in.Act)
-	if !ok {
-		return gate.Rule{}, invalid("act is one of create, edit and replace, not %.40q.", in.Act)
+	if !rule.KnownAct(r.Act) {
+		return gate.Rule{}, invalid("act is one of create, edit and replace, not %.40q.", r.Act)
 	}
-	return gate.Rule{Effect: effect, Tool: in.Tool, Params: in.Params, Class: in.Class, Most: most, Profile: in.Profile, Scripts: in.Scripts}, nil
+	r.Effect = effect
+	return r, nil
 }
 
 func (s *server) assess(ctx context.Context, p protocol.AssessParams) (protocol.AssessResult, error) {

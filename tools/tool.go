@@ -15,6 +15,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/tools/messages"
+	"tandem/tools/rule"
 	"tandem/tools/schema"
 )
 
@@ -53,20 +54,15 @@ const (
 )
 
 // Class is the permission class of a tool.
-type Class string
+type Class = rule.Class
 
 // The permission classes.
 const (
-	ClassRead    Class = "read"
-	ClassWrite   Class = "write"
-	ClassExecute Class = "execute"
-	ClassNetwork Class = "network"
+	ClassRead    = rule.ClassRead
+	ClassWrite   = rule.ClassWrite
+	ClassExecute = rule.ClassExecute
+	ClassNetwork = rule.ClassNetwork
 )
-
-// Known says that there is such a class.
-func (c Class) Known() bool {
-	return slices.Contains([]Class{ClassRead, ClassWrite, ClassExecute, ClassNetwork}, c)
-}
 
 // Together says with which other calls a call may run at the same time.
 type Together uint8

@@ -17,6 +17,8 @@
 //	restart  a change takes effect at the next start
 package config
 
+import "tandem/tools/rule"
+
 // Config is the whole configuration. The zero value is not useful; start from Default. A Config is never changed after
 // Load has returned it, so it may be shared.
 type Config struct {
@@ -104,22 +106,7 @@ type Permissions struct {
 }
 
 // Rule names calls.
-type Rule struct {
-	// Name or alias of the tool; * stands for any letters.
-	Tool string `json:"tool" required:"true" form:"glob"`
-	// Patterns that arguments must match, by the name of the parameter: globs of paths, commands word by word.
-	Params map[string]string `json:"params"`
-	// The permission class of the tools.
-	Class string `json:"class" enum:"read,write,execute,network"`
-	// Absolute path of the only folder whose sessions the rule is for.
-	Workspace string `json:"workspace" form:"absolute"`
-	// The most that an allow rule allows to be done to a file.
-	Act string `json:"act" enum:"create,edit,replace"`
-	// The only sandbox profile of commands that an allow rule is for.
-	Profile string `json:"profile" enum:"ro,write,write+loopback,write+proxy"`
-	// What the scripts that a command runs must be for an allow rule to hold: their names and a hash, as answers write it.
-	Scripts string `json:"scripts"`
-}
+type Rule = rule.Rule
 
 // DeferTools says when tools are deferred.
 type DeferTools struct {

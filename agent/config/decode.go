@@ -317,7 +317,9 @@ func bounds(tag reflect.StructTag) (lo, hi int) {
 func (d *decoder) object(o *hujson.Object, to reflect.Value, key string) {
 	fields := map[string]int{}
 	for i := range to.NumField() {
-		fields[to.Type().Field(i).Tag.Get("json")] = i
+		if name := to.Type().Field(i).Tag.Get("json"); name != "-" {
+			fields[name] = i
+		}
 	}
 	named := map[string]bool{}
 	for _, m := range o.Members {
@@ -400,7 +402,9 @@ func (d *decoder) unknown(at span, key, name string, in reflect.Type) {
 	}
 	var valid []string
 	for i := range in.NumField() {
-		valid = append(valid, in.Field(i).Tag.Get("json"))
+		if known := in.Field(i).Tag.Get("json"); known != "-" {
+			valid = append(valid, known)
+		}
 	}
 	full := join(key, name)
 	var near string

@@ -70,6 +70,9 @@ func TestPage(t *testing.T) {
 func rows(b *strings.Builder, typ reflect.Type, value reflect.Value, key, say string, docs map[string]string) {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
+		if f.Tag.Get("json") == "-" { // it is not written
+			continue
+		}
 		full := join(key, f.Tag.Get("json"))
 		inner := f.Type
 		if k := inner.Kind(); k == reflect.Map || k == reflect.Slice {
@@ -165,15 +168,21 @@ func where(tag reflect.StructTag) string {
 
 // comments gives what is written above each field of the package's structs, by "Type.Field".
 func comments(t *testing.T) map[string]string {
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
 	docs := map[string]string{}
-	for n := range ast.Preorder(file) {
-		if spec, ok := n.(*ast.TypeSpec); ok {
-			for _, f := range spec.Type.(*ast.StructType).Fields.List {
-				docs[spec.Name.Name+"."+f.Names[0].Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+	for _, name := range []string{"config.go", filepath.Join("..", "..", "tools", "rule", "rule.go")} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range ast.Preorder(file) {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				continue
+			}
+			if of, ok := spec.Type.(*ast.StructType); ok {
+				for _, f := range of.Fields.List {
+					docs[spec.Name.Name+"."+f.Names[0].Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+				}
 			}
 		}
 	}
@@ -198,6 +207,9 @@ func describe(
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			name, doc := f.Tag.Get("json"), docs[typ.Name()+"."+f.Name]
+			if name == "-" {
+				continue
+			}
 			if doc == "" {
 				t.Errorf("%s.%s says nothing about itself", typ.Name(), f.Name)
 			}

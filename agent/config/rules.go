@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,7 +75,7 @@ func EditRules(path string, edit func(p *Permissions)) (err error) {
 	lists := map[string][]map[string]any{}
 	for effect, rules := range kept.Permissions.ByEffect() {
 		for _, r := range rules {
-			if c := r.compact(); !slices.ContainsFunc(lists[effect], func(o map[string]any) bool { return same(o, c) }) {
+			if c := r.Compact(); !slices.ContainsFunc(lists[effect], func(o map[string]any) bool { return same(o, c) }) {
 				lists[effect] = append(lists[effect], c)
 			}
 		}
@@ -109,21 +108,6 @@ func same(a, b map[string]any) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	return bytes.Equal(x, y)
-}
-
-// compact is the rule as it is written: without empty fields.
-func (r Rule) compact() map[string]any {
-	out := map[string]any{"tool": r.Tool}
-	maps.DeleteFunc(r.Params, func(k, _ string) bool { return k == "" })
-	if len(r.Params) > 0 {
-		out["params"] = r.Params
-	}
-	for k, v := range map[string]string{"class": r.Class, "workspace": r.Workspace, "act": r.Act, "profile": r.Profile, "scripts": r.Scripts} {
-		if v != "" {
-			out[k] = v
-		}
-	}
-	return out
 }
 
 // onlyRules refuses all keys but the rules.

@@ -25,7 +25,7 @@ func (b *Backend) Rules(se *Session) []KnownRule {
 	var out []KnownRule
 	for _, r := range agent.RulesOf(now.Config, now.Sources) {
 		known := KnownRule{Rule: r}
-		if at, ok := now.Sources[config.SourceKey(r.Effect.String(), agent.ConfigRule(r))]; ok {
+		if at, ok := now.Sources[config.SourceKey(r.Effect.String(), r)]; ok {
 			known.Source = at.Source
 			known.Removable = at.Source == b.rulesFile()
 			if slices.Contains(files, at.Source) && !known.Removable && at.Source != b.o.Inputs.UserFile {
@@ -61,7 +61,7 @@ func (b *Backend) keepRules(add []gate.Rule, remove []string) error {
 			})
 			for _, r := range add {
 				if r.Effect == effect {
-					*list = append(*list, agent.ConfigRule(r))
+					*list = append(*list, r)
 				}
 			}
 		}
@@ -80,7 +80,7 @@ func (b *Backend) SetRules(scope string, se *Session, add []gate.Rule, remove []
 		if _, err := path.Match(r.Tool, ""); r.Tool == "" || err != nil {
 			return refuse(Invalid, "a rule wants a tool: a name, or a pattern with *.")
 		}
-		if r.Class != "" && !slices.Contains([]tools.Class{tools.ClassRead, tools.ClassWrite, tools.ClassExecute, tools.ClassNetwork}, r.Class) {
+		if r.Class != "" && !r.Class.Known() {
 			return refuse(Invalid, "class is one of read, write, execute and network, not %.40q.", r.Class)
 		}
 	}
@@ -141,7 +141,7 @@ func (b *Backend) SetRules(scope string, se *Session, add []gate.Rule, remove []
 // Drops says which tools no session is offered, whatever its mode; see gate.Policy.
 func (b *Backend) Drops() func(tools.Spec) (stage, reason string) {
 	now := b.settings.current()
-	p := gate.New(gate.Options{Mode: gate.ModeAuto, Rules: agent.RulesOf(now.Config, now.Sources)})
+	p := gate.New(gate.Options{Mode: gate.ModeAuto, Rules: agent.RulesOf(now.Config, now.Sources), Now: b.o.Now})
 	return func(spec tools.Spec) (stage, reason string) {
 		if spec.Category == tools.Code && b.client.Languages == nil { // a session may know a server of its own
 			return agent.NoLanguages()

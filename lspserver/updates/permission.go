@@ -80,7 +80,7 @@ func nameOf(o run.Option, q run.Question) string {
 // about is an answer with its rule, which is shown whole: what is not shown must not be allowed.
 func about(verb, fileScope, scope string, r gate.Rule, q run.Question) string {
 	r = r.In(q.Folder)
-	if files := r.FilesText(q.Plan.Kind); files != "" {
+	if files := r.FilesText(string(q.Plan.Kind)); files != "" {
 		return verb + " " + show.Visible(files, false) + ", " + fileScope
 	}
 	return verb + " " + scope + ": " + show.Visible(r.CallText(), false)
@@ -99,7 +99,7 @@ func suggested(q run.Question) *protocol.PermissionRule {
 func Rule(r gate.Rule) protocol.PermissionRule {
 	return protocol.PermissionRule{
 		ID: r.ID(), Tool: r.Tool, Params: r.Params, Class: string(r.Class), Effect: r.Effect.String(), Scope: r.Scope, Source: r.Source,
-		Workspace: r.Workspace, Act: r.Act(), Profile: r.Profile, Scripts: r.Scripts, Files: r.Files, Turn: r.Turn, Text: show.Visible(r.String(), false),
+		Workspace: r.Workspace, Act: r.Act, Profile: r.Profile, Scripts: r.Scripts, Files: r.Files, Turn: r.Turn, Text: show.Visible(r.String(), false),
 	}
 }
 

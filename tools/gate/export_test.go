@@ -9,7 +9,7 @@ func Compared(o Options, c Call) (n int, missed []Rule) {
 		for _, part := range about.parts {
 			found := map[string]bool{}
 			for _, set := range p.rules {
-				set.each(about, need, part, func(r *rule) bool {
+				set.each(about, need, part, func(r *compiled) bool {
 					n++
 					found[r.id] = true
 					return true

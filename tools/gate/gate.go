@@ -27,34 +27,24 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/rule"
 )
 
 // Verdict is what is said to a call. The zero value refuses.
-type Verdict uint8
+type Verdict = rule.Verdict
 
 // The verdicts, from the strictest on.
 const (
-	Deny  Verdict = iota
-	Queue         // it is not done now, but may become part of a plan
-	Ask           // a person decides
-	Allow
+	Deny  = rule.Deny
+	Queue = rule.Queue
+	Ask   = rule.Ask
+	Allow = rule.Allow
 )
-
-func (v Verdict) String() string {
-	switch v {
-	case Allow:
-		return "allow"
-	case Ask:
-		return "ask"
-	case Queue:
-		return "queue"
-	}
-	return "deny"
-}
 
 // Layers name who decided.
 const (
@@ -105,6 +95,7 @@ type Policy struct {
 	known    bool
 	confined bool
 	rules    map[Verdict]*ruleSet
+	now      func() time.Time
 }
 
 // Options make a Policy.
@@ -115,14 +106,19 @@ type Options struct {
 	// Cwd is the canonical folder of the session, which relative patterns start from.
 	Cwd   string
 	Rules []Rule
+	// Now is the time by which rules hold; nil is time.Now.
+	Now func() time.Time
 }
 
 // New makes a policy. Rules for other workspaces are left out.
 func New(o Options) *Policy {
-	p := &Policy{mode: o.Mode, confined: o.Strict, rules: map[Verdict]*ruleSet{Deny: {}, Ask: {}, Allow: {}}}
+	p := &Policy{mode: o.Mode, confined: o.Strict, now: o.Now, rules: map[Verdict]*ruleSet{Deny: {}, Ask: {}, Allow: {}}}
+	if p.now == nil {
+		p.now = time.Now
+	}
 	p.row, p.known = o.Mode.row()
 	for _, r := range o.Rules {
-		if set := p.rules[r.Effect]; set != nil && r.here(o.Cwd) {
+		if set := p.rules[r.Effect]; set != nil && here(r, o.Cwd) {
 			set.add(compile(r, o.Cwd))
 		}
 	}
@@ -146,7 +142,7 @@ func (p *Policy) Judge(c Call) Decision {
 	var worst Decision
 	var asked []tools.Need
 	var act tools.Act // of the worst
-	about := &subject{Call: c}
+	about := &subject{Call: c, now: p.now()}
 	for i, n := range needs {
 		if c.ended() {
 			return Decision{Reason: name + " was not judged: the call has ended", Rule: "built-in", Layer: LayerBuiltin}
@@ -219,9 +215,9 @@ func (p *Policy) judge(c *subject, n tools.Need) Decision {
 }
 
 // covering finds the rule of an effect that covers the most of a need: any part of it is enough.
-func (p *Policy) covering(effect Verdict, c *subject, n tools.Need) (found *rule, most match) {
+func (p *Policy) covering(effect Verdict, c *subject, n tools.Need) (found *compiled, most match) {
 	for i, part := range c.parts {
-		p.rules[effect].each(c, n, part, func(r *rule) bool {
+		p.rules[effect].each(c, n, part, func(r *compiled) bool {
 			if i > 0 && len(r.words) == 0 { // it is about all parts alike
 				return true
 			}
@@ -235,10 +231,10 @@ func (p *Policy) covering(effect Verdict, c *subject, n tools.Need) (found *rule
 }
 
 // allowing finds the rules that cover all parts of a need, and gives the first.
-func (p *Policy) allowing(c *subject, n tools.Need) (first *rule) {
+func (p *Policy) allowing(c *subject, n tools.Need) (first *compiled) {
 	for _, part := range c.parts {
-		var covering *rule
-		p.rules[Allow].each(c, n, part, func(r *rule) bool {
+		var covering *compiled
+		p.rules[Allow].each(c, n, part, func(r *compiled) bool {
 			if r.covers(c, n, part) == yes {
 				covering = r
 			}
@@ -259,11 +255,11 @@ func (p *Policy) changed(c *subject, n tools.Need) (names string) {
 	if n.Scripts == "" {
 		return ""
 	}
-	p.rules[Allow].each(c, n, c.parts[0], func(r *rule) bool {
+	p.rules[Allow].each(c, n, c.parts[0], func(r *compiled) bool {
 		then := n
 		then.Scripts = r.Scripts
 		if r.Scripts != "" && all(c.parts, func(p part) bool { return r.covers(c, then, p) == yes }) {
-			names = cmp.Or(scriptNames(n.Scripts), scriptNames(r.Scripts))
+			names = cmp.Or(rule.ScriptNames(n.Scripts), rule.ScriptNames(r.Scripts))
 		}
 		return names == ""
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tandem/tools"
+	"tandem/tools/rule"
 )
 
 // ruleSet are the rules of one effect, indexed so that a call is compared with those alone that may cover it.
@@ -19,24 +20,24 @@ type toolKey struct{ pattern, class string }
 
 // toolRules are the rules about a tool: those without parameters, and groups of all others.
 type toolRules struct {
-	first  *rule // which says what tools they are about
-	plain  []*rule
+	first  *compiled // which says what tools they are about
+	plain  []*compiled
 	groups []*group
 }
 
 // group are rules that one parameter can tell apart, with one base of relative paths.
 type group struct {
 	param string
-	rules []*rule
+	rules []*compiled
 	// The rules by a part of their pattern, as it is compared with words of a command, a path, or a text.
-	words, paths, texts needles[*rule]
+	words, paths, texts needles[*compiled]
 }
 
 // none says that the set has no rules.
 func (s *ruleSet) none() bool { return s.tools == nil }
 
 // add adds a rule. ready has to be called after the last one.
-func (s *ruleSet) add(r *rule) {
+func (s *ruleSet) add(r *compiled) {
 	of := s.of(r)
 	if len(r.params) == 0 {
 		of.plain = append(of.plain, r)
@@ -44,7 +45,7 @@ func (s *ruleSet) add(r *rule) {
 	}
 	p := &r.params[0]
 	for i := range r.params {
-		if r.params[i].name == commandParam {
+		if r.params[i].name == rule.CommandParam {
 			p = &r.params[i]
 		}
 	}
@@ -61,7 +62,7 @@ func (s *ruleSet) add(r *rule) {
 }
 
 // of is what the set knows of the tools that a rule is about.
-func (s *ruleSet) of(r *rule) *toolRules {
+func (s *ruleSet) of(r *compiled) *toolRules {
 	if s.tools == nil {
 		s.tools, s.wild = map[string]*toolRules{}, map[toolKey]*toolRules{}
 	}
@@ -103,7 +104,7 @@ func (of *toolRules) ready() {
 }
 
 // each calls f with the rules that may cover a part of a need until f returns false.
-func (s *ruleSet) each(c *subject, n tools.Need, p part, f func(*rule) bool) {
+func (s *ruleSet) each(c *subject, n tools.Need, p part, f func(*compiled) bool) {
 	if s.none() {
 		return
 	}
@@ -124,7 +125,7 @@ func (s *ruleSet) each(c *subject, n tools.Need, p part, f func(*rule) bool) {
 }
 
 // whole is a rule without parameters that is about a tool, nil where there is none.
-func (s *ruleSet) whole(spec tools.Spec) (found *rule) {
+func (s *ruleSet) whole(spec tools.Spec) (found *compiled) {
 	of := func(of *toolRules) bool {
 		if found == nil && of != nil && len(of.plain) > 0 && of.first.about(spec) {
 			found = of.plain[0]
@@ -142,12 +143,12 @@ func (s *ruleSet) whole(spec tools.Spec) (found *rule) {
 	return found
 }
 
-func (of *toolRules) each(c *subject, n tools.Need, p part, f func(*rule) bool) bool {
+func (of *toolRules) each(c *subject, n tools.Need, p part, f func(*compiled) bool) bool {
 	return all(of.plain, f) && all(of.groups, func(g *group) bool { return g.each(c, n, p, f) })
 }
 
 // each leaves out rules whose parameter cannot fit, by what rule.fits compares it with.
-func (g *group) each(c *subject, n tools.Need, p part, f func(*rule) bool) bool {
+func (g *group) each(c *subject, n tools.Need, p part, f func(*compiled) bool) bool {
 	r := g.rules[0]
 	name, with := c.compared(r, n, g.param)
 	switch with {

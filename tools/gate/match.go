@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/rule"
 	"tandem/tools/shell"
 )
 
@@ -83,6 +85,7 @@ func pieces(pattern string) []string {
 // are compared with no rule.
 type subject struct {
 	Call
+	now    time.Time                  // by which rules hold
 	names  []string                   // see called
 	args   map[string]json.RawMessage // see text
 	params map[string]string          // by alias; "" is not known
@@ -104,7 +107,7 @@ const (
 )
 
 // compared says what a parameter of a rule is compared with for a need, and the parameter's own name.
-func (s *subject) compared(r *rule, n tools.Need, param string) (name string, with comparison) {
+func (s *subject) compared(r *compiled, n tools.Need, param string) (name string, with comparison) {
 	name, known := s.param(param)
 	if !known && n.Written != "" && param == n.Arg { // a path within another parameter
 		name, known = param, true
@@ -117,7 +120,7 @@ func (s *subject) compared(r *rule, n tools.Need, param string) (name string, wi
 		return name, never
 	case !known:
 		return name, always
-	case name == commandParam && n.Act == tools.Runs:
+	case name == rule.CommandParam && n.Act == tools.Runs:
 		return name, byCommand
 	case name == n.Arg && placed:
 		return name, byPath
@@ -200,7 +203,7 @@ func (s *subject) text(param string) (text string, ok bool) {
 }
 
 // targets are the paths of the need that is judged, for a rule.
-func (s *subject) targets(r *rule, n tools.Need) *targets {
+func (s *subject) targets(r *compiled, n tools.Need) *targets {
 	for _, t := range s.at {
 		if t.allows == r.allows && t.base == r.base {
 			return t

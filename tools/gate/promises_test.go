@@ -11,6 +11,7 @@ import (
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
+	"tandem/tools/rule"
 	"tandem/tools/schema"
 	shellparse "tandem/tools/shell"
 )
@@ -421,11 +422,11 @@ func TestRulesOfAnswers(t *testing.T) {
 		{gate.Rule{Files: []string{"/z", in}}, 0, "src/x", tools.Edits, gate.Allow},
 		{gate.Rule{Files: []string{in}}, 0, "src/y", tools.Edits, gate.Ask},
 		{gate.Rule{Files: []string{}}, 0, "src/x", tools.Edits, gate.Ask},
-		{gate.Rule{Most: tools.Edits}, 0, "src/x", tools.Creates, gate.Allow},
-		{gate.Rule{Most: tools.Edits}, 0, "src/x", tools.Edits, gate.Allow},
-		{gate.Rule{Most: tools.Edits}, 0, "src/x", tools.Replaces, gate.Ask},
+		{gate.Rule{Act: rule.Edit}, 0, "src/x", tools.Creates, gate.Allow},
+		{gate.Rule{Act: rule.Edit}, 0, "src/x", tools.Edits, gate.Allow},
+		{gate.Rule{Act: rule.Edit}, 0, "src/x", tools.Replaces, gate.Ask},
 		{gate.Rule{Profile: sandbox.ReadOnly.String()}, 0, "src/x", tools.Edits, gate.Ask},
-		{gate.Rule{Effect: gate.Deny, Most: tools.Edits}, 0, "src/x", tools.Replaces, gate.Deny}, // what forbids does so whatever else it says
+		{gate.Rule{Effect: gate.Deny, Act: rule.Edit}, 0, "src/x", tools.Replaces, gate.Deny}, // what forbids does so whatever else it says
 		{gate.Rule{Effect: gate.Deny, Profile: "x"}, 0, "src/x", tools.Edits, gate.Deny},
 	} {
 		if c.rule.Tool = "edit_file"; c.want != gate.Deny {
@@ -562,7 +563,7 @@ func TestRulesOfAnswersByKind(t *testing.T) {
 		allow, refuse := "", ""
 		if d.Allows != nil {
 			allow = d.Allows.In(g.cwd).String()
-			if d.Allows.Most != c.most || d.Allows.Effect != gate.Allow || d.Denies.Effect != gate.Deny {
+			if gate.MostOf(d.Allows.Act) != c.most || d.Allows.Effect != gate.Allow || d.Denies.Effect != gate.Deny {
 				t.Errorf("%s: %+v, %+v", name, d.Allows, d.Denies)
 			}
 			if run := c.needs[0].Act == tools.Runs; run != (d.Allows.Profile != "") {
@@ -649,21 +650,21 @@ func TestDangerOfATool(t *testing.T) {
 
 // TestNamesOfRules: an id is about what a rule does and not about where it is written, and the names of acts are unambiguous.
 func TestNamesOfRules(t *testing.T) {
-	rule := func(scope, workspace, source string) string {
+	id := func(scope, workspace, source string) string {
 		return gate.Rule{Effect: gate.Deny, Tool: "x", Scope: scope, Workspace: workspace, Source: source}.ID()
 	}
-	if rule("user", "", "a") != rule("workspace", "", "b") || rule("user", "", "") == rule("user", "/w", "") || rule("session", "", "") == rule("user", "", "") ||
+	if id("user", "", "a") != id("workspace", "", "b") || id("user", "", "") == id("user", "/w", "") || id("session", "", "") == id("user", "", "") ||
 		(gate.Rule{Tool: "x"}).ID() == (gate.Rule{Tool: "y"}).ID() {
 		t.Error("ids of rules")
 	}
 	for name, want := range map[string]tools.Act{"": tools.Unknown, "create": tools.Creates, "edit": tools.Edits, "replace": tools.Replaces} {
-		if most, ok := gate.MostOf(name); !ok || most != want || (gate.Rule{Most: most}).Act() != name {
-			t.Errorf("%q is %v, %v", name, most, ok)
+		if most := gate.MostOf(name); most != want || !rule.KnownAct(name) {
+			t.Errorf("%q is %v", name, most)
 		}
 	}
 	for _, name := range []string{"Edit", "run", " "} {
-		if most, ok := gate.MostOf(name); ok || most != tools.Unknown {
-			t.Errorf("%q is %v, %v", name, most, ok)
+		if most := gate.MostOf(name); rule.KnownAct(name) || most != tools.Unknown {
+			t.Errorf("%q is %v", name, most)
 		}
 	}
 	if gate.Mode("yolo").Known() || gate.Mode("").Known() {

@@ -2,9 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
@@ -13,166 +10,52 @@ import (
 
 	"tandem/sandbox"
 	"tandem/tools"
+	"tandem/tools/rule"
 	"tandem/tools/shell"
 )
 
-// Rule says what becomes of the calls that it covers: all those of a tool, or those whose parameters fit patterns too.
-//
-// A path is compared as a glob: * stands for any characters but /, ** for any folders. A relative pattern starts from the
-// session's folder. What is compared is the canonical path, behind symbolic links. A deny and an ask rule cover what lies below a
-// folder that fits, compare also the path as it was written, and do not tell capital from small letters.
-//
-// A command is compared word by word, as the shell would run it: each simple command of the line by itself, never the text. The
-// pattern is written like a command; * in a word stands for any characters, * or ** as the last word for any further words,
-// quotes take their meaning away. An allow rule covers a line only if it covers all simple commands in it and there is nothing
-// else in the line (shell.Command.Literal), and with a * only commands whose options are all in a table (shell.Known). A deny and
-// an ask rule cover a line if they cover one of its commands, wherever it stands, in any of shell.Spellings.
-//
-// Any other parameter is compared as a glob of its text.
-type Rule struct {
-	Effect Verdict // Deny, Ask or Allow
-	// Tool is a name or alias; * stands for any letters.
-	Tool   string
-	Params map[string]string
-	// Class leaves only tools of that permission class; "" is any.
-	Class tools.Class
-	// Workspace is the canonical folder of the sessions that the rule is for; "" is all.
-	Workspace string
-	// Most is the greatest act that an allow rule covers, Profile the name of the only sandbox profile; "" and Unknown are any.
-	Most    tools.Act
-	Profile string
-	// Scripts is what tools.Need.Scripts must be for an allow rule to cover a command; "" is anything.
-	Scripts string `json:",omitempty"`
-	// Files, where it is not nil, are the only files, by canonical path, and Turn, where it is not 0, the only turn: for answers.
-	Files []string
-	Turn  int
-	// Scope is "session", "workspace" or "user"; Source is where the rule was written, for a person.
-	Scope, Source string
+// Rule is the one type of a rule.
+type Rule = rule.Rule
+
+// MostOf is the greatest act that a name in Rule.Act stands for; tools.Unknown is any.
+func MostOf(act string) tools.Act {
+	switch act {
+	case rule.Create:
+		return tools.Creates
+	case rule.Edit:
+		return tools.Edits
+	case rule.Replace:
+		return tools.Replaces
+	}
+	return tools.Unknown
 }
 
-// acts are the names of acts in rules, by what Rule.Most is.
-func acts() map[tools.Act]string {
-	return map[tools.Act]string{tools.Unknown: "", tools.Creates: "create", tools.Edits: "edit", tools.Replaces: "replace"}
+// actOf is the name of an act in rules; "" is any.
+func actOf(most tools.Act) string {
+	switch most {
+	case tools.Creates:
+		return rule.Create
+	case tools.Edits:
+		return rule.Edit
+	case tools.Replaces:
+		return rule.Replace
+	}
+	return ""
 }
-
-// Act is Most as it stands in settings and payloads: create, edit, replace, or "" for any act.
-func (r Rule) Act() string { return acts()[r.Most] }
-
-// MostOf is the Most that a name stands for. ok is false for a name that is none, and then it is any act.
-func MostOf(name string) (most tools.Act, ok bool) {
-	for a, n := range acts() {
-		if n == name {
-			return a, true
-		}
-	}
-	return tools.Unknown, false
-}
-
-// ID names a rule: the same one for the same rule in the same scope.
-func (r Rule) ID() string {
-	r.Source = ""
-	if r.Scope != "session" { // the other scopes are told by Workspace
-		r.Scope = ""
-	}
-	raw, _ := json.Marshal(r) // strings and numbers
-	return fmt.Sprintf("r%x", sha256.Sum256(raw))[:11]
-}
-
-// String is the rule in a list: the tool, and what its parameters must be.
-func (r Rule) String() string {
-	out := r.Tool
-	if r.Class != "" {
-		out += " (" + string(r.Class) + ")"
-	}
-	for _, p := range slices.Sorted(maps.Keys(r.Params)) {
-		switch v := r.Params[p]; {
-		case p == commandParam || p == tools.PathArg:
-			out += " " + v
-		case p == "cwd" && v == ".":
-		case p == "cwd":
-			out += " in " + v
-		default:
-			out += fmt.Sprintf(" %s=%s", p, v)
-		}
-	}
-	return out + r.condition()
-}
-
-// condition names the files that must stay as they are for the rule to hold.
-func (r Rule) condition() string {
-	names := scriptNames(r.Scripts)
-	switch {
-	case names == "":
-		return ""
-	case strings.Contains(names, ", "):
-		return ", while " + names + " are unchanged"
-	}
-	return ", while " + names + " is unchanged"
-}
-
-// FilesText is what a rule of an answer is about if that is files: "edits of all files in this folder". kind is the tool's. "" is a
-// rule about something else. The paths are relative to the session's folder, see In.
-func (r Rule) FilesText(kind tools.Kind) string {
-	if len(r.Params) != 1 || r.Params[commandParam] != "" || r.Params["url"] != "" {
-		return ""
-	}
-	var files string
-	for _, pattern := range r.Params {
-		files = pattern
-	}
-	what := "all files "
-	switch folder, below := strings.CutSuffix(files, "/**"); {
-	case files == "*":
-		files = "in this folder"
-	case below:
-		files = "below " + folder + "/"
-	default:
-		what = ""
-	}
-	switch {
-	case kind == tools.Delete:
-		return "deletion of " + what + files
-	case kind == tools.Move:
-		return "moves of " + what + files
-	case r.Most == tools.Creates && what != "":
-		return "new files " + files
-	case r.Most == tools.Creates:
-		return "creation of " + files
-	case r.Most == tools.Replaces:
-		return "any change of " + what + files
-	}
-	return "edits of " + what + files
-}
-
-// CallText is the rule without the name of a tool that a person does not know: the command line, or the address.
-func (r Rule) CallText() string {
-	switch {
-	case r.Params[commandParam] != "":
-		r.Tool = ""
-	case r.Params["url"] != "":
-		return "requests to " + r.Params["url"]
-	}
-	return strings.TrimPrefix(r.String(), " ")
-}
-
-// scriptNames are the files of Rule.Scripts, without the hash.
-func scriptNames(scripts string) string { return scripts[:max(0, strings.LastIndexByte(scripts, ' '))] }
 
 // name is the rule in a sentence: where it is written, and its id.
-func (r *rule) name() string { return cmp.Or(r.Source, "a rule") + " (" + r.id + ")" }
+func (r *compiled) name() string { return cmp.Or(r.Source, "a rule") + " (" + r.id + ")" }
 
-// commandParam is the name of the parameter that is a command line, in every tool that has one.
-const commandParam = "command"
-
-// here says that the rule is for sessions in a folder. What forbids is for the folders below too.
-func (r Rule) here(cwd string) bool {
+// here says that a rule is for sessions in a folder. What forbids is for the folders below too.
+func here(r Rule, cwd string) bool {
 	return r.Workspace == "" || r.Workspace == cwd || r.Effect != Allow && strings.HasPrefix(cwd, strings.TrimSuffix(r.Workspace, "/")+"/")
 }
 
-// rule is a Rule that is ready to be compared. base is the folder that relative patterns start from, cwd that of the session, which
+// compiled is a Rule that is ready to be compared. base is the folder that relative patterns start from, cwd that of the session, which
 // relative arguments start from.
-type rule struct {
+type compiled struct {
 	Rule
+	most   tools.Act
 	id     string
 	allows bool
 	base   string
@@ -188,9 +71,9 @@ type param struct {
 	text, path glob
 }
 
-func compile(r Rule, cwd string) *rule {
-	out := &rule{
-		Rule: r, id: r.ID(), allows: r.Effect == Allow, base: cmp.Or(r.Workspace, cwd), cwd: cwd, words: wordsOf(r.Params[commandParam]),
+func compile(r Rule, cwd string) *compiled {
+	out := &compiled{
+		Rule: r, most: MostOf(r.Act), id: r.ID(), allows: r.Effect == Allow, base: cmp.Or(r.Workspace, cwd), cwd: cwd, words: wordsOf(r.Params[rule.CommandParam]),
 	}
 	tool := strings.ToLower(r.Tool)
 	_, err := path.Match(tool, "")
@@ -207,7 +90,7 @@ func compile(r Rule, cwd string) *rule {
 }
 
 // ID is that of the rule, made once.
-func (r *rule) ID() string { return r.id }
+func (r *compiled) ID() string { return r.id }
 
 // match is how sure it is that a pattern covers something. maybe stands for what is known at run time only.
 type match uint8
@@ -219,7 +102,7 @@ const (
 )
 
 // about reports whether the rule is about a tool.
-func (r *rule) about(s tools.Spec) bool {
+func (r *compiled) about(s tools.Spec) bool {
 	return (r.Class == "" || r.Class == s.Class) && slices.ContainsFunc(namesOf(s), func(name string) bool {
 		ok, err := path.Match(r.tool.pattern, name)
 		return ok || err != nil && !r.allows
@@ -235,10 +118,10 @@ func namesOf(s tools.Spec) (names []string) {
 }
 
 // covers says whether the rule, which is about the tool, covers a need of a call; of a command line it is about one simple command.
-func (r *rule) covers(c *subject, n tools.Need, part part) match {
+func (r *compiled) covers(c *subject, n tools.Need, part part) match {
 	switch {
-	case r.Turn != 0 && r.Turn != c.Turn,
-		r.allows && r.Most != tools.Unknown && (n.Act > r.Most || n.Act == tools.Unknown),
+	case !r.Holds(c.Turn, c.now),
+		r.allows && r.most != tools.Unknown && (n.Act > r.most || n.Act == tools.Unknown),
 		r.allows && r.Scripts != "" && r.Scripts != n.Scripts,
 		r.allows && r.Profile != "" && (n.Act != tools.Runs || n.Profile.String() != r.Profile),
 		r.Files != nil && !slices.Contains(r.Files, n.Place.Path()):
@@ -254,7 +137,7 @@ func (r *rule) covers(c *subject, n tools.Need, part part) match {
 }
 
 // fits compares one parameter.
-func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
+func (r *compiled) fits(c *subject, n tools.Need, part part, p *param) match {
 	name, with := c.compared(r, n, p.name)
 	switch with {
 	case never:
@@ -294,7 +177,7 @@ func (r *rule) fits(c *subject, n tools.Need, part part, p *param) match {
 // touches says whether a need is about a path that a prohibition names, whichever parameter it stands in: its place as it is and as it
 // was written, and what a command is known to write. maybe is a word of a command that may be such a path, and a folder that is read
 // with all below it.
-func (r *rule) touches(c *subject, n tools.Need, pattern *glob) match {
+func (r *compiled) touches(c *subject, n tools.Need, pattern *glob) match {
 	t := c.targets(r, n)
 	fits := func(t target) bool { return r.fitsPath(pattern, t) }
 	if pattern.broken || pattern.pattern == "." || strings.Contains(t.all.of(pattern), pattern.needle) { // most rules are about something else
@@ -322,7 +205,7 @@ func below(pattern *glob, folder target) bool {
 }
 
 // folded is a text without regard to the case of its letters, for what forbids.
-func (r *rule) folded(s string) string {
+func (r *compiled) folded(s string) string {
 	if r.allows {
 		return s
 	}
@@ -330,7 +213,7 @@ func (r *rule) folded(s string) string {
 }
 
 // fitsPath compares a path.
-func (r *rule) fitsPath(pattern *glob, t target) bool {
+func (r *compiled) fitsPath(pattern *glob, t target) bool {
 	at := t.of(pattern)
 	if !path.IsAbs(pattern.pattern) && (at == "" || r.allows && !filepath.IsLocal(at) && !strings.HasPrefix(pattern.pattern, "../")) {
 		return false
@@ -351,7 +234,7 @@ func (r *rule) fitsPath(pattern *glob, t target) bool {
 }
 
 // fitsCommand compares a simple command. It is nil where nobody can tell what the line runs.
-func (r *rule) fitsCommand(n tools.Need, p part) match {
+func (r *compiled) fitsCommand(n tools.Need, p part) match {
 	if r.allows {
 		wild := slices.ContainsFunc(r.words, word.wild)
 		if !n.Shell.Literal || len(p.argv) == 0 || p.shifts || fit(r.words, p.argv, false) != yes || wild && !shell.Known(p.argv) {
@@ -519,7 +402,7 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	spec := c.Tool.Spec()
 	if within, these, most := folderOf(asked); within != "" {
 		arg := asked[0].Arg
-		return &Rule{Effect: Allow, Tool: spec.Name, Params: map[string]string{arg: within}, Most: most},
+		return &Rule{Effect: Allow, Tool: spec.Name, Params: map[string]string{arg: within}, Act: actOf(most)},
 			&Rule{Effect: Deny, Tool: spec.Name, Params: map[string]string{arg: these}}, edits
 	}
 	if len(asked) != 1 {
@@ -527,13 +410,13 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	}
 	n := asked[0]
 	pair := func(allow, deny map[string]string, most tools.Act, profile string) (*Rule, *Rule, []string) {
-		return &Rule{Effect: Allow, Tool: spec.Name, Params: allow, Most: most, Profile: profile, Scripts: n.Scripts},
+		return &Rule{Effect: Allow, Tool: spec.Name, Params: allow, Act: actOf(most), Profile: profile, Scripts: n.Scripts},
 			&Rule{Effect: Deny, Tool: spec.Name, Params: deny}, edits
 	}
 	switch {
 	case n.Act == tools.Runs && n.Shell.Literal && len(n.Shell.Calls) == 1 && n.Arg != "":
-		argv, at := quoted(n.Shell.Calls[0]), literal(n.Place.Path())
-		return pair(map[string]string{commandParam: argv, n.Arg: at}, map[string]string{commandParam: argv}, 0, n.Profile.String())
+		argv, at := quoted(n.Shell.Calls[0]), rule.Literal(n.Place.Path())
+		return pair(map[string]string{rule.CommandParam: argv, n.Arg: at}, map[string]string{rule.CommandParam: argv}, 0, n.Profile.String())
 	case n.Act == tools.Reaches && strings.HasPrefix(spec.Source, "mcp:"): // all calls of the tool
 		return pair(nil, nil, 0, "")
 	case n.Act == tools.Runs && strings.HasPrefix(spec.Source, "plugin:"):
@@ -541,7 +424,7 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 	case n.Act == tools.Reaches && n.Host != "":
 		if u, ok := (&subject{Call: c}).text("url"); ok {
 			if scheme, _, ok := strings.Cut(u, "://"); ok {
-				at := map[string]string{"url": literal(strings.ToLower(scheme)+"://"+n.Host) + "/**"}
+				at := map[string]string{"url": rule.Literal(strings.ToLower(scheme)+"://"+n.Host) + "/**"}
 				return pair(at, at, 0, "")
 			}
 		}
@@ -570,14 +453,14 @@ func folderOf(needs []tools.Need) (within, these string, most tools.Act) {
 	if len(needs) == 0 {
 		return "", "", 0
 	}
-	at, all := literal(folder.Path())+"/", "**"
+	at, all := rule.Literal(folder.Path())+"/", "**"
 	var names []string
 	for _, n := range needs {
 		name, err := filepath.Rel(folder.Path(), n.Place.Path())
 		if err != nil {
 			return "", "", 0
 		}
-		if names = append(names, literal(filepath.ToSlash(name))); folder.Rel() == "." {
+		if names = append(names, rule.Literal(filepath.ToSlash(name))); folder.Rel() == "." {
 			if all = "*"; strings.Contains(name, "/") {
 				return "", "", 0
 			}
@@ -615,7 +498,7 @@ func Wide(c Call) *Rule {
 // widened is the rule for a command's first word and anything after it, in place of one for its exact words; nil where an option of its
 // program is not known, which may run another one, where there is nothing after the word, and where the pattern would not cover it.
 func widened(exact *Rule, needs []tools.Need) *Rule {
-	if exact == nil || exact.Params[commandParam] == "" {
+	if exact == nil || exact.Params[rule.CommandParam] == "" {
 		return nil
 	}
 	wide := *exact
@@ -627,33 +510,11 @@ func widened(exact *Rule, needs []tools.Need) *Rule {
 		if len(n.Shell.Calls) == 0 || len(n.Shell.Calls[0]) == 1 {
 			return nil
 		}
-		wide.Params[commandParam] = quoted(n.Shell.Calls[0][:1]) + " **"
+		wide.Params[rule.CommandParam] = quoted(n.Shell.Calls[0][:1]) + " **"
 		if compile(wide, "").fitsCommand(n, partsOf(n)[0]) != yes {
 			return nil
 		}
 		return &wide
 	}
 	return nil
-}
-
-// literal is a glob that fits a text alone.
-func literal(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, ",", `\,`).Replace(s)
-}
-
-// In is the rule with its paths relative to a folder that they lie in, as a person reads and keeps it.
-func (r Rule) In(folder string) Rule {
-	params := map[string]string{}
-	for p, v := range r.Params {
-		if params[p] = v; p == commandParam {
-			continue
-		}
-		if rest, ok := strings.CutPrefix(v, literal(folder)+"/"); ok {
-			params[p] = rest
-		} else if v == literal(folder) {
-			params[p] = "."
-		}
-	}
-	r.Params = params
-	return r
 }
