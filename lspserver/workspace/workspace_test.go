@@ -26,19 +26,19 @@ type buffer struct {
 	text string
 	ver  int32
 
-	before func(try int) // typed between the sending of an edit and its arrival
-	blind  bool          // applies at the old coordinates, whatever the version
-	lies   bool          // answers applied without applying a stale edit
-	fails  error         // what it answers every edit with
-	says   string        // what it refuses every edit with
-	mute   bool          // never answers
-	drop   bool          // answers applied and does nothing
-	join   string        // typed at the start, in the same notification as the edit
-	late   time.Duration // echo after the reply
-	whole  bool          // tells whole texts
-	ends   bool          // ends every text with a line end
-	closes bool          // of a rename, tells first that the document is closed
-	stays  bool          // sends no didClose for a document that it renames or deletes
+	before func(try int)          // typed between the sending of an edit and its arrival
+	blind  bool                   // applies at the old coordinates, whatever the version
+	lies   bool                   // answers applied without applying a stale edit
+	fails  error                  // what it answers every edit with
+	says   string                 // what it refuses every edit with
+	mute   bool                   // never answers
+	drop   bool                   // answers applied and does nothing
+	join   string                 // typed at the start, in the same notification as the edit
+	late   time.Duration          // echo after the reply
+	whole  bool                   // tells whole texts
+	ends   bool                   // ends every text with a line end
+	closes bool                   // of a rename, tells first that the document is closed
+	stays  bool                   // sends no didClose for a document that it renames or deletes
 	names  func(made int32) int32 // the version that it names in its answer; nil names none
 	after  func()                 // typed between the echo and the answer; b.mu is not held
 	tries  int

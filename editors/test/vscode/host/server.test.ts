@@ -132,7 +132,7 @@ describe('a program that is wrong', () => {
   }
 
   it('is said when it is no server at all', async () => {
-    assert.match(await failure('/bin/false'), /Tandem does not start/);
+    assert.match(await failure('/bin/false'), /Tandem could not start/);
   });
 
   it('is said when it is another server', async () => {

@@ -101,7 +101,7 @@ describe('answers', { skip, timeout: 300_000 }, () => {
     p.model.reply([{ call: 'write_file', args: { path: 'new.txt', content: 'x\n' } }], ['I would write it.']);
     await p.ask('write it');
     await p.sees('I would write it.');
-    await p.sees('The mode is plan', '.failure');
+    await p.sees('In plan mode nothing is changed', '.failure');
     assert.equal(await p.call('Write new.txt').getAttribute('data-status'), 'denied');
     await p.picture('plan');
     assert.ok(!there('new.txt'));

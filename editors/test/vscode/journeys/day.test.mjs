@@ -130,7 +130,7 @@ describe('a day with Tandem', { skip, timeout: 600_000 }, () => {
     const content = Array.from({ length: 500 }, (_, i) => `line ${i}\n`).join('');
     p.model.reply([{ call: 'write_file', args: { path: 'large.txt', content } }], ['It is there.']);
     await p.ask('write much');
-    await p.sees('It can be allowed once it was opened.', '.question.open');
+    await p.sees('Open it to allow it.', '.question.open');
     assert.ok(await p.chat.locator('.question.open button', { hasText: /^Allow$/ }).isDisabled());
     await p.chat.locator('.question.open button.link').first().click();
     await p.page.locator('.tab.active', { hasText: 'large.txt (now ↔ proposed)' }).waitFor();

@@ -163,7 +163,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
   it('shows what is said to a running turn until it joins, and what the session has cost', async () => {
     await send({ type: 'setup', setup: { ...SETUP, can: { ...SETUP.can, steer: true } } });
     await events({ type: 'prompt', text: 'go' }, say('I work.'));
-    await page.locator('textarea[placeholder="Tell it more while it works"]').waitFor();
+    await page.locator('textarea[placeholder="Add a message while it works"]').waitFor();
     await input().fill('also this');
     await page.getByRole('button', { name: 'Send (Enter)' }).click();
     assert.deepEqual(await posted(), [{ type: 'ask', text: 'also this' }]);
@@ -600,7 +600,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     const word = 'The change of a.go is too large to be shown here; tandem/changes/diff gives it.';
     const content = [{ type: 'content', content: { type: 'text', text: word } }];
     await events(permission(1, 'edit', { content, locations: [{ path: '/project/a.go' }] }, { path: 'a.go', old_text: 'a', new_text: 'b' }));
-    await page.locator('.question.open', { hasText: 'It can be allowed once it was opened.' }).waitFor();
+    await page.locator('.question.open', { hasText: 'Open it to allow it.' }).waitFor();
     await page.waitForTimeout(400); // longer than any question has to wait
     assert.ok(await allow().isDisabled());
     await page.keyboard.press('Control+Enter');
@@ -613,7 +613,7 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     // Neither can one of which the end is left to the editor's own diff, by its lines or its characters.
     for (const [id, n, line] of [[2, 500, 'x'], [3, 2, 'x'.repeat(20_000)]]) {
       await events({ type: 'answered', id: id - 1, answer: 'withdrawn' }, permission(id, 'edit', { content: diff(n, line) }));
-      await page.locator(`[data-question="${id}"]`, { hasText: 'It can be allowed once it was opened.' }).waitFor();
+      await page.locator(`[data-question="${id}"]`, { hasText: 'Open it to allow it.' }).waitFor();
       await counts(`[data-question="${id}"] [data-kind="reject_once"]`);
       assert.ok(await allow().isDisabled());
     }
