@@ -208,12 +208,11 @@ func TestOpenByName(t *testing.T) {
 	}
 	defer unix.Close(root)
 	for _, walk := range []bool{false, true} {
-		fd, crossed, err := beneath(root, "proc/self", unix.O_PATH|unix.O_DIRECTORY, walk)
-		if err == nil {
+		if fd, _, err := beneath(root, "proc/self", unix.O_PATH|unix.O_DIRECTORY, walk); err == nil {
 			_ = unix.Close(fd)
 			t.Error("/proc/self is a link")
 		}
-		if fd, crossed, err = beneath(root, "proc/sys", unix.O_PATH|unix.O_DIRECTORY, walk); err != nil || !crossed {
+		if fd, crossed, err := beneath(root, "proc/sys", unix.O_PATH|unix.O_DIRECTORY, walk); err != nil || !crossed {
 			t.Errorf("walk %v: %v, %v", walk, crossed, err)
 		} else {
 			_ = unix.Close(fd)
