@@ -131,7 +131,7 @@ type ran struct {
 // Then a command runs if a person allows just this command without one, and the result and the audit say so.
 func TestCaseS12WithoutASandbox(t *testing.T) {
 	full(t)
-	const none = "bash runs a command with no sandbox in force"
+	const none = "Runs a command without a sandbox"
 	for name, c := range map[string]struct {
 		host   func(*exec.Cmd)
 		level  string

@@ -189,7 +189,7 @@ func TestCaseM01M02Proposals(t *testing.T) {
 			return "allow_once"
 		})
 		q := got.asked(starts)
-		if len(q) != 1 || !strings.Contains(q[0].Meta.Tandem.Reason, "it has changed since") {
+		if len(q) != 1 || !strings.Contains(q[0].Meta.Tandem.Reason, "changed since you allowed this") {
 			t.Errorf("%s: %+v", c.what, got.asks)
 		}
 		if strings.Contains(got.session, "hello\\n\\u003c/fetched") || got.status[0].State != "off" {

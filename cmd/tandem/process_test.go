@@ -598,7 +598,8 @@ func TestKeysStayHere(t *testing.T) {
 	e.ask("tandem/tools/call", map[string]any{
 		"sessionId": e.session("auto"), "name": "bash", "arguments": map[string]any{"command": "env"},
 	}, &r)
-	if !r.Success || !strings.Contains(r.Result.Stdout, "LANG=C.UTF-8") || strings.Contains(r.Result.Stdout, "KEY") {
+	if !r.Success || !strings.Contains(r.Result.Stdout, "LANG=C.UTF-8") ||
+		strings.Contains(r.Result.Stdout, "MOCK_KEY") || strings.Contains(r.Result.Stdout, "API_KEY") {
 		t.Errorf("%+v", r)
 	}
 	e.leaves()

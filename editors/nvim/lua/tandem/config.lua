@@ -27,7 +27,7 @@ M.schema = {
   resume = {
     type = 'boolean',
     default = true,
-    description = 'Resume the folder's last session when the server starts.',
+    description = 'Whether to resume the last session of the folder when the server starts.',
   },
   root_markers = {
     type = 'table',
