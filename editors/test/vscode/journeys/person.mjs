@@ -98,7 +98,9 @@ export class Person {
 
   /** Begins a session whose mode is that, with nothing running. */
   async fresh(mode) {
+    await this.leaveFields();
     await this.command('Tandem: New Session');
+    await this.chat.locator('textarea:focus').waitFor(); // the session before may be one in which nothing has happened
     await this.chat.locator('.welcome').waitFor();
     await this.mode(mode);
   }

@@ -47,6 +47,8 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
   /** Whether the page has its state and is to be told of events. */
   private live = false;
   private refused?: string;
+  /** Settled when it is decided whether the session that is shown is left for a new one. */
+  private leaving: Promise<unknown> = Promise.resolve();
   private folder?: string;
   /** Settled when the running server has been asked for the session to go on with. */
   private restored?: Promise<void>;
@@ -153,7 +155,9 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
 
   async newSession(): Promise<void> {
     const old = this.state.session;
-    const fate = await fateOfJobs(this.backend, old);
+    const deciding = fateOfJobs(this.backend, old);
+    this.leaving = deciding.catch(() => {});
+    const fate = await deciding;
     if (!fate || this.state.session !== old) {
       return;
     }
@@ -621,8 +625,11 @@ class ChatView implements Chat, vscode.WebviewViewProvider {
       case 'model': {
         const what = m.type === 'mode' ? 'setMode' : 'setModel';
         try {
-          await this.backend.request(`tandem/session/${what}`, { sessionId, [m.type]: m.id });
-          this.dispatch({ type: m.type, id: m.id }, sessionId);
+          // What is picked while a new session is being made is meant for that one.
+          await this.leaving;
+          const id = await this.current.session();
+          await this.backend.request(`tandem/session/${what}`, { sessionId: id, [m.type]: m.id });
+          this.dispatch({ type: m.type, id: m.id }, id);
         } catch (err) {
           // The page shows what was picked until it is told what holds.
           this.tellAll();
