@@ -89,10 +89,10 @@ func TestFaultS2AccessRefused(t *testing.T) {
 			_, err = io.WriteString(p.Stdin(), "\n")
 			must(t, err, p.Stdin().Close())
 			_, _ = io.ReadAll(out)
+			must(t, p.Stdout().Close()) // before Wait, which may close it
 			if o := p.Wait(); o.ExitCode != 0 {
 				t.Errorf("it could not write though nothing was switched: %+v", o)
 			}
-			must(t, p.Stdout().Close())
 		})
 	}
 }
