@@ -277,7 +277,7 @@ say I would write it.
 		e.see(`I would write it\.`)
 		e.turn(1)
 		e.see(`Write new\.txt  denied`)
-		e.see(`The mode is plan`)
+		e.see(`In plan mode nothing is changed`)
 		e.show("the refusal")
 		if _, err := os.Stat(e.path("new.txt")); err == nil {
 			t.Error("it was written")
@@ -480,7 +480,7 @@ wait 60s
 		e.until("one change waits", func() bool { return strings.HasSuffix(e.try("require('tandem').status()"), "±1") })
 		e.text("ggO// typed")
 		kill(t, e, 1)
-		e.see(`The server has ended`)
+		e.see(`The server stopped`)
 		e.text(" on")
 		e.keys("Escape")
 		mended := "// typed on\n" + strings.Replace(shop, "item.Cents\n", "item.Cents * item.Quantity\n", 1)

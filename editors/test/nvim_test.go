@@ -75,7 +75,7 @@ func TestNvimChat(t *testing.T) {
 		e.see(`■ Stopped\.`)
 		e.show("the chat")
 		e.ex("Tandem quit")
-		e.see(`The server has ended \(0\)`)
+		e.see(`The server stopped \(0\)`)
 		s.wait("it has said shutdown and exit", func() bool { return s.got[len(s.got)-1] == "exit" })
 		e.ex("Tandem anew")
 		if asked, _ := s.turn(); asked != "anew" {

@@ -95,7 +95,7 @@ func TestFindingU1NvimServerKilledInATurn(t *testing.T) {
 		e.ex("Tandem go on")
 		e.see(`(?m)│ Slowly`)
 		kill(t, e, 1)
-		e.see(`(?s)The server has ended.*2 changes\s+wait`)
+		e.see(`(?s)The server stopped.*2 changes\s+wait`)
 		e.text("gg]h")
 		e.marked()
 		e.see(`1/2 · gha accept`)
@@ -210,7 +210,7 @@ func TestFindingU3NvimKeyAfter401(t *testing.T) {
 				e.ex("Tandem second")
 				e.see(`(?s)▎ first.*Incorrect API key.*▎ second.*The key is right\.`)
 				e.show("afterwards")
-				if strings.Contains(e.screen(), "The server has ended") {
+				if strings.Contains(e.screen(), "The server stopped") {
 					t.Error("it looks like a crash")
 				}
 			})

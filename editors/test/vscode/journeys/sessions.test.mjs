@@ -202,7 +202,7 @@ describe('a session that goes on', { skip, timeout: 400_000 }, () => {
       await p.sees('who are you?', '.bubble');
       await p.picture('U3 key');
       assert.equal(await p.chat.locator('.bubble').count(), 2);
-      assert.equal(await p.chat.getByText('has ended').count(), 0);
+      assert.equal(await p.chat.getByText('is being restarted').count(), 0);
       assert.equal(await p.page.locator('.notification-toast').count(), 0);
       assert.equal(await p.chat.locator('select[aria-label="Mode"]').inputValue(), 'auto');
     }));
