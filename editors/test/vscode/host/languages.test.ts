@@ -78,6 +78,12 @@ describe('languages', () => {
     await put('far.ts', 'export function far(): number { return 1; }\n');
     await put('farther.ts', "import { far } from './far';\nexport const farther = far();\n");
     const editor = await edit('near.ts', "import { far } from './far';\nexport const near = far();\n");
+    // The TypeScript server hears of new files by a watcher, some time later.
+    await until('the server knows all three files', async () => {
+      const where = new vscode.Position(0, 9);
+      const found = await vscode.commands.executeCommand<vscode.Location[]>('vscode.executeReferenceProvider', editor.document.uri, where);
+      return found.length >= 5;
+    });
     const session = await Session.start(
       call('rename_symbol', { path: 'far.ts', line: 1, symbol: 'far', new_name: 'away' }) + '\nsee /at 5 places in 3 files/\nsay ok\n',
     );
