@@ -24,9 +24,6 @@ func (w *Workspace) promised() bool {
 	return w.o.Features.Landed && w.acks.broken.Load() < maxBroken
 }
 
-// Acks counts the edits that were acknowledged by their version, and those that did not stand in the version that was named.
-func (w *Workspace) Acks() (kept, broken int64) { return w.acks.kept.Load(), w.acks.broken.Load() }
-
 // awaits reports that the version of an acknowledged edit has not arrived yet. f.mu is held.
 func (a *attempt) awaits(r *reply) bool {
 	return a.named(r) && a.f.doc.version < *r.landed
@@ -63,8 +60,9 @@ func (a *attempt) acknowledged(d *delivery, r *reply) finding {
 		a.part(d, i, j, want.Set)
 		return finding{landed, i, i + 1}
 	}
-	a.w.acks.broken.Add(1)
-	a.w.o.Log.Warn("the editor named a version that does not have the edit", "path", a.f.path, "version", *r.landed)
+	broken := a.w.acks.broken.Add(1)
+	a.w.o.Log.Warn("the editor named a version that does not have the edit", "path", a.f.path, "version", *r.landed,
+		"wrong", broken, "right", a.w.acks.kept.Load())
 	return finding{}
 }
 

@@ -93,10 +93,7 @@ type finding struct {
 // rebased and sent again; if it was applied at old coordinates, it is repaired.
 func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	a := &attempt{w: w, f: f, e: e, c: c}
-	f.mu.Lock()
-	held := f.doc != nil && f.doc.held
-	f.mu.Unlock()
-	if held {
+	if isHeld(f) {
 		return filetime.LandedFile{}, fail(f.path, filetime.Timeout, heldReason, "%s was not edited: the editor has not "+
 			"shown the previous edit yet. Nothing of this one is in the text; try again later.", f.path)
 	}

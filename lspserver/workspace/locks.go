@@ -1,8 +1,6 @@
 package workspace
 
-import (
-	"context"
-)
+import "context"
 
 // Lock implements filetime.Files. Files that are written on disk are locked against other processes, too.
 func (w *Workspace) Lock(ctx context.Context, paths ...string) (unlock func(), err error) {

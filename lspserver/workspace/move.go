@@ -192,8 +192,7 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 
 // moveInEditor has the editor rename a file, and waits until the document is open under its new name.
 func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transaction) (l filetime.LandedFile, err error) {
-	held := isHeld(f)
-	if held {
+	if isHeld(f) {
 		return l, fail(f.path, filetime.Timeout, heldReason, "%s was not moved: the editor has not shown the previous edit yet. Try again later.", f.path)
 	}
 	select {
