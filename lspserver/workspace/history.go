@@ -85,7 +85,7 @@ func (h *history) fold() {
 		run = append(run, r.Set)
 		next := h.revisions[i+1]
 		_, given := slices.BinarySearch(h.pinnedRevs, r.Rev)
-		if given || r.Rev == h.savedRev || len(run) == maxRun || i+1 == half || r.Session != "" || next.Author != r.Author {
+		if given || r.Rev == h.savedRev || len(run) == maxRun || i+1 == half || r.Session != "" || next.Author != r.Author || next.Ours != r.Ours {
 			r.Set = text.ComposeAll(run)
 			kept = append(kept, r)
 			run = nil

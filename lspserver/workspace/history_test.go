@@ -78,6 +78,30 @@ func TestHistoryIsFolded(t *testing.T) {
 	}
 }
 
+// What was landed for a person stays apart from what the person typed around it: whose the unsaved text is depends on it.
+func TestFoldKeepsLandedApart(t *testing.T) {
+	h := newHistory("line\n")
+	landed := map[uint64]bool{}
+	for i := range maxHistory + 1 {
+		h.add(text.Set{{New: "x"}}, filetime.User)
+		if i%5000 == 77 {
+			h.revisions[len(h.revisions)-1].Ours = true
+			landed[h.rev] = true
+		}
+	}
+	var kept int
+	for _, r := range h.revisions {
+		if r.Ours {
+			if kept++; !landed[r.Rev] || r.Set.Apply(text.Text{}).String() != "x" {
+				t.Errorf("revision %d is taken for one that landed, or has typing in it: %v", r.Rev, r.Set)
+			}
+		}
+	}
+	if kept != len(landed) || len(h.revisions) > maxHistory {
+		t.Errorf("%d of %d are kept, among %d revisions", kept, len(landed), len(h.revisions))
+	}
+}
+
 // TestHistoryIsBounded has revisions that cannot be folded well: each replaces much, and they alternate.
 func TestHistoryIsBounded(t *testing.T) {
 	h := newHistory("x")
