@@ -61,7 +61,6 @@ export class Server implements Backend, vscode.Disposable {
   /** Settled when the running server has been told what it may do in a folder that is not trusted. */
   private restricted: Promise<void> | undefined;
   private restrict = () => {};
-  private gone: ((err: Error) => void) | undefined;
   /** What has been started last; what an older start finds out counts no more. */
   private generation = 0;
 
@@ -214,9 +213,7 @@ export class Server implements Backend, vscode.Disposable {
       const client = this.connect(found.program, env, generation);
       this.client = client;
       this.restricted = new Promise((resolve) => (this.restrict = resolve));
-      // The client never hears of a program that has ended before it listens.
-      const over = new Promise<never>((_, reject) => (this.gone = reject));
-      await Promise.race([client.start(), over]);
+      await client.start();
       this.check(client);
       this.set('running');
       if (client.state === State.Stopped) {
@@ -254,13 +251,11 @@ export class Server implements Backend, vscode.Disposable {
 
   private connect(program: string, env: NodeJS.ProcessEnv, generation: number): LanguageClient {
     const transport = async () => {
-      const { gone } = this;
       const child = spawn(program, ['--stdio'], { env, cwd: this.folder(), stdio: 'pipe' });
       await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject));
       this.process = child;
       createInterface({ input: child.stderr }).on('line', (line) => this.logged(line));
       child.once('exit', (code, signal) => this.o.log.info(`the server has ended (${signal ?? code})`));
-      child.once('close', (code, signal) => gone?.(new Error(`${program} ended (${signal ?? code})`)));
       return { reader: child.stdout, writer: child.stdin, detached: true };
     };
     const client = new LanguageClient('tandem', 'Tandem', transport, {
