@@ -29,7 +29,7 @@ type Options struct {
 	Tools     func() *tools.Set
 	Client    Client
 	Workspace Workspace
-	Review    Review // nil where nobody follows the changes of files
+	Review    Review // may be nil: no review of changes
 	Shared    Shared
 	Keeping   Keeping
 	Servers   Servers

@@ -69,8 +69,7 @@ func linesAround(t text.Text, s span) span {
 	return span{start, end}
 }
 
-// wholeLines is s, widened to the begin and the end of lines; nothing stays nothing where it stands
-// at the begin of one.
+// wholeLines widens s to whole lines. An empty span at the start of a line stays empty.
 func wholeLines(t text.Text, s span) (start, end int) {
 	start = t.LineStart(t.Line(s.start))
 	end = max(start, s.end)

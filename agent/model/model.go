@@ -188,8 +188,7 @@ func (t ToolSpec) Same(o ToolSpec) bool {
 type Request struct {
 	Messages []Message
 	Tools    []ToolSpec
-	// Session is the same for all requests of a conversation, so that a service can find what it
-	// has cached of it.
+	// Session is the prompt cache key: the same for all requests of a conversation.
 	Session string
 }
 

@@ -267,9 +267,8 @@ type Result struct {
 	Warnings []string
 }
 
-// Replace replaces base by ours. What other programs save meanwhile is merged. The error is
-// ErrChanged if the file does not exist, or Merge's if ours conflicts with what was saved, which
-// then stays.
+// Replace is a compare-and-swap of base by ours, with a three-way merge over concurrent saves. The
+// error is ErrChanged if the file does not exist, and Merge's on a conflict: the saved text stays.
 func (c *Change) Replace(path string, base, ours []byte) (Result, error) {
 	w, err := c.fileChange(path)
 	if err != nil {

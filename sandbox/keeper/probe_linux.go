@@ -14,7 +14,7 @@ import (
 
 // ProbeName is the first argument of this program where it tries, as a command, what a sandbox
 // ought to keep it from. The others are the folder of the trial and the process id of the server.
-// What it could do is on its standard output, nothing if all is well.
+// Its standard output lists the restrictions that it got past; empty output is success.
 const ProbeName = "tandem-sandbox-probe"
 
 // probe is the command of a trial. full says that there are namespaces.

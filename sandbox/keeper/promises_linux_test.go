@@ -287,7 +287,7 @@ func TestRefusedSockets(t *testing.T) {
 	}
 }
 
-// TestHowCommandsEnd: by themselves, by a signal, with what they leave behind; and the keeper can be used again.
+// TestHowCommandsEnd: exit codes, signals and leftover processes are reported, and the keeper serves the next command.
 func TestHowCommandsEnd(t *testing.T) {
 	for _, namespaces := range []bool{false, true} {
 		var k *Keeper
@@ -477,7 +477,7 @@ func TestAnswersOfKeepers(t *testing.T) {
 	k, keeper := told(t)
 	over := make(chan struct{})
 	go func() { _, _ = k.Wait() }()
-	k.accessed <- unix.EIO // of calls that nobody waits for any more
+	k.accessed <- unix.EIO // stale replies: their callers have given up
 	k.network <- Network{}
 	answered := make(chan string, 1)
 	go func() {
@@ -551,7 +551,7 @@ func TestAnswersOfKeepers(t *testing.T) {
 	}
 }
 
-// TestSpecsThatMakeNoSense: what is not a whole Spec with its four files is refused.
+// TestSpecsThatMakeNoSense: an incomplete Spec, or one without its four files, is refused.
 func TestSpecsThatMakeNoSense(t *testing.T) {
 	files := make([]*os.File, 4)
 	spec := func(fields ...string) []byte { return join(fields) }

@@ -175,8 +175,8 @@ func (s search) run(ctx context.Context, env *tools.Env, in input, u *url.URL, k
 	return worded(in, found.Results), nil
 }
 
-// worded is what the model gets. Only pages of the web are results, since what is found is to be
-// fetched.
+// worded formats the results for the model. Results that are not http or https pages are left out,
+// since the tool fetch could not get them.
 func worded(in input, found []result) tools.Result {
 	v := &value{Query: in.Query, Results: []result{}}
 	var b strings.Builder

@@ -27,7 +27,7 @@ type Checked struct {
 
 // Check asks the service of a model, named as for Open, for the list of its models: nothing is
 // charged for that, and it shows whether the service is there and takes the key. Errors are
-// *model.Error; then Checked has what was found until there.
+// *model.Error, with the part of Checked that was known by then.
 func (r *Registry) Check(ctx context.Context, name string) (Checked, error) {
 	c := Checked{Model: cmp.Or(name, r.Config.Model)}
 	if c.Model == "" && r.Discover {

@@ -36,8 +36,8 @@ type Registry struct {
 	Editor model.Lend
 	// Idle is how long a service may be silent; 0 is the default of wire.Service.
 	Idle time.Duration
-	// Transport carries the requests, or what is made of it for a provider's proxy and certificates
-	// where it is an *http.Transport; nil is the default one.
+	// Transport carries the requests. An *http.Transport is cloned for a provider with a proxy or
+	// certificates of its own. nil is the default transport.
 	Transport http.RoundTripper
 }
 

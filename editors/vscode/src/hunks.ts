@@ -68,7 +68,7 @@ export function lines({ range, newText }: ChangedHunk): { first: number; last: n
   return { first: start.line, last: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
 }
 
-/** The parts of a hunk's lines that are new, where it stands. A line that is new as a whole has none. */
+/** Ranges of the inserted characters inside a hunk's changed lines, in the present document. Wholly new lines have none. */
 export function changedRanges({ range, newText, inline }: ChangedHunk): Range[] {
   const spans = (inline ?? []).filter(({ op }) => op === 'insert');
   const out: Range[] = [];
