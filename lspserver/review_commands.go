@@ -180,7 +180,7 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 	}
 	r, err := judge(ctx, hunks)
 	if n := len(r.Conflicts); n > 0 {
-		s.warn(fmt.Sprintf("%d of %d changes were edited since and are left as they are.", n, n+len(r.Changed)))
+		s.warn(review.LeftAsIs(n, n+len(r.Changed)) + ".")
 	}
 	return r, err
 }

@@ -163,7 +163,7 @@ func TestReviewAfterRestart(t *testing.T) {
 	d.ask("tandem/session/load", map[string]any{"sessionId": id}, nil)
 	out := d.turn("undo", id, map[string]any{"scope": "toolCall", "toolCallId": "c0"})
 	if len(out.Changed) > 0 || len(out.Conflicts) != 1 ||
-		!strings.Contains(out.Conflicts[0].(map[string]any)["reason"].(string), "not kept any more") {
+		!strings.Contains(out.Conflicts[0].(map[string]any)["reason"].(string), "no longer stored") {
 		t.Errorf("undo without the text: %+v", out)
 	}
 	d.end()

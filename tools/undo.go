@@ -30,7 +30,7 @@ type Revert struct {
 	Now         filetime.Snapshot
 	Taken, Turn int
 	// Stay are the places in Now of changes that stay, since others have changed their text. Accepted counts those that stay since
-	// a person has accepted them, Lost the changes whose text before them is not kept any more.
+	// a person has accepted them, Lost the changes whose original text is no longer stored.
 	Stay           []text.Range
 	Accepted, Lost int
 	// Err says that the file cannot be read.

@@ -4,7 +4,7 @@ import "encoding/json"
 
 // AuditParams of tandem/audit/query.
 type AuditParams struct {
-	SessionID string `json:"sessionId,omitempty" doc:"Of all sessions if absent; it need not be kept any more."`
+	SessionID string `json:"sessionId,omitempty" doc:"Of all sessions if absent; it need not be stored any more."`
 	Since     string `json:"since,omitempty" doc:"RFC 3339: calls that began then or later."`
 	Limit     int    `json:"limit,omitzero" doc:"How many of the newest entries, 1000 if absent."`
 }

@@ -84,7 +84,8 @@ type UndoParams struct {
 	ToolCallID string `json:"toolCallId,omitempty"`
 }
 
-// UndoConflict is a file in which something stays because its text was changed since.
+// UndoConflict is a file in which changes were left as they are, because they were edited since or
+// their original text is no longer stored.
 type UndoConflict struct {
 	URI    string `json:"uri"`
 	Reason string `json:"reason"`

@@ -325,7 +325,7 @@ var (
 	ChangesUndo = ask[UndoParams, UndoResult]("tandem/changes/undo",
 		"Takes changes back and keeps what a person has typed since, beside them. Text that was changed "+
 			"over is left and named in conflicts, and so is what was changed before the session was loaded where the "+
-			"text before it is not kept any more. Calls outside a turn carry turn 0 and are undone by toolCall.")
+			"text before it is no longer stored. Calls outside a turn carry turn 0 and are undone by toolCall.")
 	ChangesRecords = ask[RecordsParams, RecordsResult]("tandem/changes/records",
 		"Every change of a file that a session has made, the oldest first, also from before the session was loaded: "+
 			"what its calls did, what a command did to files that the session had seen (shell), and what a person took "+

@@ -24,7 +24,7 @@ type Revert struct {
 	Taken, Turn int
 	// Stay are the places in Now of hunks that stay, since others have changed their text. Accepted
 	// counts those that stay since a person has accepted them, Lost the changes whose text before
-	// them is not kept any more.
+	// them is no longer stored.
 	Stay           []text.Range
 	Accepted, Lost int
 	// Err says that the file cannot be read or locked.

@@ -373,7 +373,7 @@ func TestConflictsAreCounted(t *testing.T) {
 	d.agent(1, "delta", "DELTA")
 	at := strings.Index(d.buffer.text.String(), "two")
 	d.change(text.Set{{Start: at, End: at + 3, New: "2"}})
-	if u := d.log.Undo(t.Context(), turn(1)); u.Conflicts[d.path] != "1 of 2 changes stay: their text was changed since" {
+	if u := d.log.Undo(t.Context(), turn(1)); u.Conflicts[d.path] != "1 of 2 changes was edited since and is left as it is" {
 		t.Errorf("%+v", u)
 	}
 	e := newDesk(t, four, true)
@@ -382,12 +382,12 @@ func TestConflictsAreCounted(t *testing.T) {
 	e.log.Undo(t.Context(), turn(1))
 	at = strings.Index(e.buffer.text.String(), "delta")
 	e.change(text.Set{{Start: at + 2, End: at + 2, New: "xx"}})
-	if u := e.log.Redo(t.Context(), turn(1)); u.Conflicts[e.path] != "1 of 2 changes stay away: their text was changed since" {
+	if u := e.log.Redo(t.Context(), turn(1)); u.Conflicts[e.path] != "1 of 2 changes was edited since and is left as it is" {
 		t.Errorf("%+v", u)
 	}
 }
 
-// TestLostChanges: a change whose text before it is not kept any more is named for what it belongs to, and taken back by nobody.
+// TestLostChanges: a change whose original text is no longer stored is named for what it belongs to, and taken back by nobody.
 func TestLostChanges(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -411,7 +411,7 @@ func TestLostChanges(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 		u := log.Undo(t.Context(), tt.s)
-		if len(u.Changed) > 0 || strings.Contains(u.Conflicts[d.path], fmt.Sprintf("the text before %d of the changes is not kept any more", tt.want)) != (tt.want > 0) {
+		if len(u.Changed) > 0 || strings.Contains(u.Conflicts[d.path], fmt.Sprintf("changes whose original text is no longer stored: %d", tt.want)) != (tt.want > 0) {
 			t.Errorf("%s: %+v", name, u)
 		}
 	}

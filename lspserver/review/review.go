@@ -903,11 +903,8 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) JudgeResult
 func (l *Log) Undo(ctx context.Context, s Scope) UndoResult {
 	out := l.revertAll(ctx, s, revertRequest{label: "Undo agent changes"})
 	for path, n := range l.countLost(s) {
-		why := fmt.Sprintf("the text before %d of the changes is not kept any more", n)
-		if was := out.Conflicts[path]; was != "" {
-			why = was + "; " + why
-		}
-		out.Conflicts[path] = why
+		lost := fmt.Sprintf("; changes whose original text is no longer stored: %d", n)
+		out.Conflicts[path] = strings.TrimPrefix(out.Conflicts[path]+lost, "; ")
 	}
 	return out
 }
@@ -918,14 +915,22 @@ func (l *Log) Redo(ctx context.Context, s Scope) UndoResult {
 	return l.revertAll(ctx, s, revertRequest{label: "Redo agent changes", redo: true})
 }
 
+// LeftAsIs reports n of all changes that were not reverted, restored or judged because somebody
+// edited their text. It has no full stop, since callers embed it.
+func LeftAsIs(n, all int) string {
+	switch {
+	case all == 1:
+		return "1 change was edited since and is left as it is"
+	case n == 1:
+		return fmt.Sprintf("1 of %d changes was edited since and is left as it is", all)
+	}
+	return fmt.Sprintf("%d of %d changes were edited since and are left as they are", n, all)
+}
+
 func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResult {
 	out := UndoResult{Conflicts: map[string]string{}}
 	k.pick = func(h *hunk) bool {
 		return s.All || s.Path != "" || s.Turn != nil && h.op.turn == *s.Turn || s.Call != "" && h.op.call == s.Call
-	}
-	stays := "stay"
-	if k.redo {
-		stays = "stay away"
 	}
 	// One file may be in the way of another that goes back to its path, and there is more at a path
 	// that has become free.
@@ -953,7 +958,7 @@ func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResul
 				out.Conflicts[p] = err.Error()
 			case len(not) > 0:
 				all := len(done) + len(not)
-				out.Conflicts[p] = fmt.Sprintf("%d of %d changes %s: their text was changed since", len(not), all, stays)
+				out.Conflicts[p] = LeftAsIs(len(not), all)
 			}
 		}
 		if !moved {

@@ -495,7 +495,7 @@ func TestRestore(t *testing.T) {
 	}
 	u := l.Undo(t.Context(), Scope{All: true})
 	if len(u.Changed) != 1 || read() != "first\nalpha\nbeta\ngamma\ndelta\n" ||
-		!strings.Contains(u.Conflicts[d.path], "not kept any more") {
+		!strings.Contains(u.Conflicts[d.path], "no longer stored") {
 		t.Errorf("undone %+v: %q", u, read())
 	}
 }

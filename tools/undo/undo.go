@@ -174,7 +174,7 @@ func (u *undoing) add(n tools.Need, r tools.Revert) {
 		u.turn = r.Turn
 	}
 	if r.Edit != nil && r.Edit.To != "" && u.needed(r.Edit.To) == (sandbox.Place{}) {
-		u.conflict(n.Place.Path(), "its changes stay: "+u.env.Name(r.Edit.To)+", from where it was moved, may not be written")
+		u.conflict(n.Place.Path(), "not changed: "+u.env.Name(r.Edit.To)+", from where it was moved, may not be written")
 		return
 	}
 	if r.Edit != nil {
@@ -182,25 +182,25 @@ func (u *undoing) add(n tools.Need, r tools.Revert) {
 		u.files = append(u.files, file{u.act(n, r), *r.Edit, r.Taken})
 	}
 	path := n.Place.Path()
-	stays := func(count int, format string, args ...any) {
-		reason := fmt.Sprintf("%s %s", tools.Count(count, "change"), fmt.Sprintf(format, args...))
+	left := func(count int, why string) {
+		was, as := "were", "are left as they are"
 		if count == 1 {
-			reason = strings.Replace(reason, " stay:", " stays:", 1)
+			was, as = "was", "is left as it is"
 		}
-		u.conflict(path, reason)
+		u.conflict(path, fmt.Sprintf("%s %s %s and %s", tools.Count(count, "change"), was, why, as))
 	}
 	if r.Err != nil {
 		u.conflict(path, r.Err.Error())
 	}
 	if n := len(r.Stay); n > 0 {
-		stays(n, "stay: others have changed the same text since")
+		left(n, "edited since")
 		u.show(r, tools.Shows(u.env, u.needed(path)))
 	}
 	if r.Accepted > 0 {
-		stays(r.Accepted, "stay: the user has accepted what was changed there")
+		left(r.Accepted, "accepted by the user")
 	}
 	if r.Lost > 0 {
-		stays(r.Lost, "stay: the text before it is not kept any more")
+		u.conflict(path, fmt.Sprintf("changes whose original text is no longer stored: %d", r.Lost))
 	}
 }
 
@@ -233,7 +233,7 @@ func (u *undoing) conflict(path, reason string) {
 func (u *undoing) forbidden() {
 	for _, path := range u.env.Undo.Paths(u.turn) {
 		if u.needed(path) == (sandbox.Place{}) {
-			u.conflict(path, "its changes stay: the file may not be written")
+			u.conflict(path, "not changed: the file may not be written")
 		}
 	}
 }

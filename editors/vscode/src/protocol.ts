@@ -278,7 +278,7 @@ export interface AuditEntry {
 
 /** AuditParams of tandem/audit/query. */
 export interface AuditParams {
-  /** Of all sessions if absent; it need not be kept any more. */
+  /** Of all sessions if absent; it need not be stored any more. */
   sessionId?: string;
   /** RFC 3339: calls that began then or later. */
   since?: string;
@@ -1650,7 +1650,7 @@ export interface TurnError {
   message: string;
 }
 
-/** UndoConflict is a file in which something stays because its text was changed since. */
+/** UndoConflict is a file in which changes were left as they are, because they were edited since or their original text is no longer stored. */
 export interface UndoConflict {
   uri: string;
   reason: string;
@@ -1823,7 +1823,7 @@ export interface ServerRequests {
   'tandem/changes/accept': { params: HunksParams; result: HunksResult };
   /** Takes hunks back, each whole or not at all, in one edit a file, and keeps everything that was typed since. A hunk that was typed into, or that a later call builds upon, stays and is named in conflicts. A file that the call made goes once nothing else is in it, a deleted one comes back. The model is told of what was rejected at the head of the next prompt. */
   'tandem/changes/reject': { params: HunksParams; result: HunksResult };
-  /** Takes changes back and keeps what a person has typed since, beside them. Text that was changed over is left and named in conflicts, and so is what was changed before the session was loaded where the text before it is not kept any more. Calls outside a turn carry turn 0 and are undone by toolCall. */
+  /** Takes changes back and keeps what a person has typed since, beside them. Text that was changed over is left and named in conflicts, and so is what was changed before the session was loaded where the text before it is no longer stored. Calls outside a turn carry turn 0 and are undone by toolCall. */
   'tandem/changes/undo': { params: UndoParams; result: UndoResult };
   /** Every change of a file that a session has made, the oldest first, also from before the session was loaded: what its calls did, what a command did to files that the session had seen (shell), and what a person took back (undo, with the hunks' own turn). Texts of up to 1 MiB are kept. */
   'tandem/changes/records': { params: RecordsParams; result: RecordsResult };

@@ -169,8 +169,8 @@ export class Review implements vscode.Disposable {
     const { changed, conflicts } = await this.backend.request<UndoResult>('tandem/changes/undo', params);
     const done = `Undone in ${changed.length} ${changed.length === 1 ? 'file' : 'files'}.`;
     if (conflicts.length > 0) {
-      const names = conflicts.map(({ uri }) => vscode.workspace.asRelativePath(vscode.Uri.parse(uri))).join(', ');
-      void vscode.window.showWarningMessage(`${done} Changed since, so kept: ${names}.`);
+      const left = conflicts.map(({ uri, reason }) => `${vscode.workspace.asRelativePath(vscode.Uri.parse(uri))}: ${reason}.`).join(' ');
+      void vscode.window.showWarningMessage(`${done} ${left}`);
     } else {
       vscode.window.setStatusBarMessage(`$(history) ${done}`, 5000);
     }
@@ -399,7 +399,7 @@ export class Review implements vscode.Disposable {
       out.push(
         lens(at, '$(check) Accept', 'tandem.acceptHunk', file.uri, hunk.id),
         lens(at, '$(discard) Reject', 'tandem.rejectHunk', file.uri, hunk.id),
-        lens(at, hunk.status === 'conflict' ? '$(warning) changed since' : size, 'tandem.openDiff', file.uri),
+        lens(at, hunk.status === 'conflict' ? '$(warning) edited since' : size, 'tandem.openDiff', file.uri),
       );
     }
     return out;

@@ -277,11 +277,11 @@ local function undo(instance)
     local changed, conflicts = result.changed or {}, result.conflicts or {}
     local message = ('undone in %d file%s'):format(#changed, #changed == 1 and '' or 's')
     if #conflicts > 0 then
-      message = ('%s; changed since, so kept: %d'):format(message, #conflicts)
+      message = ('%s; not completely in %d, see the chat'):format(message, #conflicts)
     end
     for _, conflict in ipairs(conflicts) do
       local name = vim.fn.fnamemodify(vim.uri_to_fname(conflict.uri), ':.')
-      instance.chat:note(('%s was kept: %s'):format(name, conflict.reason), 'TandemWaiting')
+      instance.chat:note(('%s: %s.'):format(name, conflict.reason), 'TandemWaiting')
     end
     tell(message, #conflicts > 0 and vim.log.levels.WARN or nil)
   end)

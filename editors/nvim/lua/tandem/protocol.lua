@@ -83,7 +83,7 @@ local M = {}
 
 --- AuditParams of tandem/audit/query.
 ---@class tandem.AuditParams
----@field sessionId? string Of all sessions if absent; it need not be kept any more.
+---@field sessionId? string Of all sessions if absent; it need not be stored any more.
 ---@field since? string RFC 3339: calls that began then or later.
 ---@field limit? integer How many of the newest entries, 1000 if absent.
 
@@ -1058,7 +1058,7 @@ local M = {}
 ---@field code string
 ---@field message string
 
---- UndoConflict is a file in which something stays because its text was changed since.
+--- UndoConflict is a file in which changes were left as they are, because they were edited since or their original text is no longer stored.
 ---@class tandem.UndoConflict
 ---@field uri string
 ---@field reason string

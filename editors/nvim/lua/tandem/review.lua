@@ -44,6 +44,15 @@ local function plural(count, thing)
   return ('%d %s%s'):format(count, thing, count == 1 and '' or 's')
 end
 
+---@param count integer of changes that were not accepted or rejected
+---@return string
+local function left_as_is(count)
+  if count == 1 then
+    return '1 change was edited since and is left as it is.'
+  end
+  return ('%d changes were edited since and are left as they are.'):format(count)
+end
+
 ---@param text string
 ---@return string[]
 local function lines_of(text)
@@ -292,7 +301,7 @@ function Review:draw(uri)
     local mark = {
       virt_lines = old,
       virt_lines_above = true,
-      virt_text = conflict and { { '  changed since', 'TandemConflict' } } or nil,
+      virt_text = conflict and { { '  edited since', 'TandemConflict' } } or nil,
       sign_text = '▎',
       sign_hl_group = conflict and 'TandemConflict' or 'TandemAddedSign',
       priority = 150,
@@ -431,7 +440,7 @@ function Review:decide(what, params)
     self:later(params.uri and { params.uri } or vim.tbl_keys(self.files))
     local conflicts = #(result.conflicts or {})
     if conflicts > 0 then
-      return tell(('%s changed since, so kept'):format(plural(conflicts, 'change')), vim.log.levels.WARN)
+      return tell(left_as_is(conflicts), vim.log.levels.WARN)
     end
     tell(('%sed %s'):format(what, plural(#result.changed, 'change')))
   end)
