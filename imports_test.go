@@ -143,7 +143,6 @@ var rooms = map[string]room{
 	"tools/fileinfo":    {append([]string{"tools", "tools/entry"}, base...), "no tool knows another"},
 	"tools/edit":        {append([]string{"tools", "tools/quote"}, base...), "no tool knows another"},
 	"tools/patch":       {append([]string{"tools", "tools/entry", "tools/quote"}, base...), "no tool knows another"},
-	"tools/multiedit":   {append([]string{"tools", "tools/quote"}, base...), "no tool knows another"},
 	"tools/read":        {append([]string{"tools", "tools/entry", "tools/outputs", "tools/schema"}, base...), "no tool knows another"},
 	"tools/write":       {append([]string{"tools", "tools/entry"}, base...), "no tool knows another"},
 

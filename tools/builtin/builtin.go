@@ -14,7 +14,6 @@ import (
 	"tandem/tools/list"
 	"tandem/tools/mkdir"
 	"tandem/tools/move"
-	"tandem/tools/multiedit"
 	"tandem/tools/patch"
 	"tandem/tools/read"
 	"tandem/tools/remove"
@@ -42,6 +41,7 @@ func Tools() []tools.Tool {
 		code.NewReferences(),
 		code.NewRename(),
 		edit.New(),
+		edit.NewMulti(),
 		fetch.New(web.Client{}),
 		fileinfo.New(),
 		glob.New(),
@@ -49,7 +49,6 @@ func Tools() []tools.Tool {
 		list.New(),
 		mkdir.New(),
 		move.New(),
-		multiedit.New(),
 		patch.New(),
 		read.New(),
 		remove.New(),

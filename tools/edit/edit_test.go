@@ -16,7 +16,9 @@ import (
 	"tandem/tools/toolstest"
 )
 
-func TestCases(t *testing.T) { toolstest.Cases(t, edit.New(), read.New()) }
+func TestCases(t *testing.T) { toolstest.Cases(t, edit.New(), edit.NewMulti(), read.New()) }
+
+func TestF157Variants(t *testing.T) { toolstest.Variants(t, edit.New(), edit.NewMulti()) }
 
 // While the agent edits one word after the other, quoting whole lines as it once saw them, a person types all over the
 // file. Every edit lands once, or is refused with nothing of it in the text; every character typed stays, in order.
