@@ -78,6 +78,10 @@ type Revision struct {
 	Ours bool
 	// Part says that the editor reported the next revision in the same notification.
 	Part bool
+	// Restores is the latest earlier revision with the text that this change leads to, as an undo
+	// does, whoever makes it; 0 where none of the last PastTexts had it. It may be one that the
+	// history has no more.
+	Restores uint64
 }
 
 // Files is the files of a workspace as tools see them. All methods may be called concurrently.

@@ -24,7 +24,8 @@ type history struct {
 	revisions  []filetime.Revision
 	weight     int      // of the revisions, in bytes
 	pinnedRevs []uint64 // revisions that snapshots had, ascending: fold keeps them apart
-	loaded     bool     // text is the file's when it was last read
+	past       filetime.Past
+	loaded     bool // text is the file's when it was last read
 
 	saved    text.Text // the text of savedRev, which the disk had too
 	savedRev uint64    // 0: not known
@@ -37,7 +38,17 @@ type history struct {
 func (h *history) begin(t text.Text, rev uint64) {
 	h.text, h.loaded = t, true
 	h.rev, h.base = rev, rev
-	h.revisions, h.weight, h.pinnedRevs = nil, 0, nil
+	h.revisions, h.weight, h.pinnedRevs, h.past = nil, 0, nil, filetime.Past{}
+}
+
+// step makes set the next revision, rev. It finds what the change restores.
+func (h *history) step(rev uint64, set text.Set, author filetime.Author, keep bool) {
+	if h.past.Last() != h.rev {
+		h.past.Add(h.rev, h.text)
+	}
+	h.text, h.rev, h.reloads = set.Apply(h.text), rev, 0
+	h.past.Add(rev, h.text)
+	h.append(filetime.Revision{Rev: rev, Set: set, Author: author}, keep)
 }
 
 // append appends r to the history. keep leaves it as it is, for an edit in flight that looks up its own revisions.
@@ -111,10 +122,19 @@ func (h *history) after(rev uint64) (revs []filetime.Revision, ok bool) {
 	return h.revisions[i+1:], true
 }
 
-// since is after, as a copy.
+// since is after, as a copy that says what each revision restores: that depends on the text which it
+// leads to alone, so it outlasts a new division into revisions.
 func (h *history) since(rev uint64) ([]filetime.Revision, bool) {
 	revs, ok := h.after(rev)
-	return slices.Clone(revs), ok
+	revs = slices.Clone(revs)
+	for i, r := range revs {
+		was := h.past.Restores(r.Rev)
+		for was > rev { // it is inside of r
+			was = h.past.Restores(was)
+		}
+		revs[i].Restores, rev = was, r.Rev
+	}
+	return revs, ok
 }
 
 // unsaved gives the revisions since the last save; ok is false if they are not known.

@@ -2,9 +2,12 @@ package workspace
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -22,10 +25,8 @@ func newHistory(content string) *recorded {
 }
 
 func (h *recorded) add(set text.Set, by filetime.Author) {
-	h.text = set.Apply(h.text)
-	h.rev += 2
+	h.step(h.rev+2, set, by, false)
 	h.texts[h.rev] = h.text
-	h.append(filetime.Revision{Rev: h.rev, Set: set, Author: by}, false)
 }
 
 // lead checks that what came after a revision leads from its text to the present.
@@ -127,5 +128,86 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if revs, ok := h.since(h.base); !ok || len(revs) != len(h.revisions) {
 		t.Error("the base is not where the history begins")
+	}
+}
+
+// TestRestores: what is given of a history says of each revision which one it restores, as a search over all texts finds it,
+// also where revisions were made one or parted since.
+func TestRestores(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHistory("one\n")
+		var revs []uint64
+		for range rapid.IntRange(1, 20).Draw(t, "changes") {
+			set := text.Set{{Start: 0, End: rapid.IntRange(0, min(1, h.text.Len())).Draw(t, "end"), New: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "new")}}
+			if len(revs) > 0 && rapid.Bool().Draw(t, "undo") {
+				set = text.Diff(h.text, h.texts[rapid.SampledFrom(revs).Draw(t, "to")])
+			}
+			h.add(set, filetime.User)
+			revs = append(revs, h.rev)
+			n := len(h.revisions)
+			switch rapid.IntRange(0, 5).Draw(t, "then") {
+			case 0:
+				i := rapid.IntRange(0, n-1).Draw(t, "from")
+				h.claim(i, rapid.IntRange(i+1, n).Draw(t, "to"), filetime.Change{Session: "s", Call: "c"})
+			case 1:
+				at := h.revisions[n-1]
+				h.replace(at.Rev, at.Rev, filetime.Revision{Rev: at.Rev - 1, Part: true}, filetime.Revision{Rev: at.Rev, Set: at.Set})
+			}
+		}
+		from := rapid.SampledFrom(append(revs, 2)).Draw(t, "since")
+		given, ok := h.since(from)
+		if !ok {
+			return
+		}
+		for i, r := range given {
+			if h.texts[r.Rev].Len() == 0 && r.Part { // the half of one that was parted
+				continue
+			}
+			before := from
+			if i > 0 {
+				before = given[i-1].Rev
+			}
+			want := uint64(0)
+			for rev, was := range h.texts {
+				if rev <= before && was.Equal(h.texts[r.Rev]) {
+					want = max(want, rev)
+				}
+			}
+			if r.Restores != want {
+				t.Fatalf("revision %d restores %d, want %d, in %v", r.Rev, r.Restores, want, given)
+			}
+		}
+	})
+}
+
+// TestRestoresOfDocuments: an undo in an editor and a program that writes an older text are told alike, and neither typing nor a
+// reload to a new text restores anything.
+func TestRestoresOfDocuments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.txt")
+	w := New(Options{Roots: everything(), Features: Features{Apply: true}})
+	w.Open(path, URI(path), 1, "one\n")
+	snap, err := w.Read(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(line, character int) text.Position { return text.Position{Line: line, Character: character} }
+	for i, c := range []ContentChange{
+		{Range: &Range{at(0, 3), at(0, 3)}, Text: "!"},
+		{Range: &Range{at(1, 0), at(1, 0)}, Text: "two\n"},
+		{Range: &Range{at(1, 0), at(2, 0)}},
+		{Text: "one\n"},
+		{Text: "one!\ntwo\n"},
+		{Text: "another\n"},
+	} {
+		w.Change(URI(path), int32(i+2), []ContentChange{c})
+	}
+	revs, now, ok := w.History(path, snap.Rev)
+	if !ok || len(revs) != 6 || now.Text.String() != "another\n" {
+		t.Fatalf("%v %+v", revs, now)
+	}
+	for i, want := range []uint64{0, 0, revs[0].Rev, snap.Rev, revs[1].Rev, 0} {
+		if got := revs[i].Restores; got != want {
+			t.Errorf("change %d restores %d, want %d", i, got, want)
+		}
 	}
 }
