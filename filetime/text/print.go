@@ -3,8 +3,8 @@ package text
 import "math/bits"
 
 // Printer computes fingerprints of successive versions of a document: equal texts have equal ones,
-// and other texts other ones but for a chance of about one in 2^61 times their length. It hashes
-// only the chunks that the version before did not have. The zero value is ready for use.
+// and two others have one by chance in about one of 2^61 pairs. It hashes only the chunks that the
+// version before did not have. The zero value is ready for use.
 type Printer struct {
 	parts  []string
 	hashes []chunkHash
