@@ -20,7 +20,7 @@ var heartTypes = []struct {
 }{
 	{"lspserver/workspace", "file", 13, 0},
 	{"lspserver/workspace", "document", 11, 3},
-	{"lspserver/workspace", "history", 12, 1},
+	{"lspserver/workspace", "history", 13, 1}, // its past, in which review and delivery need not search any more
 	{"lspserver/workspace", "diskState", 8, 2},
 	{"lspserver/workspace", "delivery", 13, 1},
 	{"lspserver/workspace", "attempt", 19, 4},

@@ -20,8 +20,11 @@ type Past struct {
 
 type pastText struct{ rev, print, restores uint64 }
 
-// Add records that revision rev, which is later than all others, has text t.
+// Add records that revision rev has text t. It may be the latest known one, or a later one.
 func (p *Past) Add(rev uint64, t text.Text) {
+	if n := len(p.texts); n > 0 && p.texts[n-1].rev == rev {
+		return
+	}
 	at := pastText{rev: rev, print: p.printer.Print(t)}
 	for _, was := range slices.Backward(p.texts[max(0, len(p.texts)-PastTexts):]) {
 		if was.print == at.print {
@@ -33,14 +36,6 @@ func (p *Past) Add(rev uint64, t text.Text) {
 		p.texts = slices.Clone(p.texts[PastTexts:])
 	}
 	p.texts = append(p.texts, at)
-}
-
-// Last is the latest revision, 0 for none.
-func (p *Past) Last() uint64 {
-	if len(p.texts) == 0 {
-		return 0
-	}
-	return p.texts[len(p.texts)-1].rev
 }
 
 // Restores is the latest revision before rev that had the text of rev, 0 for none.

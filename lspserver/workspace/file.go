@@ -32,7 +32,10 @@ func (f *file) hash() [sha256.Size]byte {
 // record makes set the file's next revision. f.mu is held.
 func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	before := f.text
-	f.step(w.next(), set, author, f.out != nil)
+	f.past.Add(f.rev, before)
+	f.text, f.reloads = set.Apply(before), 0
+	f.rev = w.next()
+	f.append(filetime.Revision{Rev: f.rev, Set: set, Author: author}, f.out != nil)
 	if f.out != nil {
 		f.out.events = append(f.out.events, event{set: set, before: before, after: f.text, rev: f.rev})
 	}

@@ -41,18 +41,9 @@ func (h *history) begin(t text.Text, rev uint64) {
 	h.revisions, h.weight, h.pinnedRevs, h.past = nil, 0, nil, filetime.Past{}
 }
 
-// step makes set the next revision, rev. It finds what the change restores.
-func (h *history) step(rev uint64, set text.Set, author filetime.Author, keep bool) {
-	if h.past.Last() != h.rev {
-		h.past.Add(h.rev, h.text)
-	}
-	h.text, h.rev, h.reloads = set.Apply(h.text), rev, 0
-	h.past.Add(rev, h.text)
-	h.append(filetime.Revision{Rev: rev, Set: set, Author: author}, keep)
-}
-
-// append appends r to the history. keep leaves it as it is, for an edit in flight that looks up its own revisions.
+// append appends r, which has led to the present text, to the history. keep leaves it as it is, for an edit in flight that looks up its own revisions.
 func (h *history) append(r filetime.Revision, keep bool) {
+	h.past.Add(h.rev, h.text)
 	h.revisions = append(h.revisions, r)
 	h.weight += weigh(r)
 	if keep || len(h.revisions) <= maxHistory && h.weight <= maxWeight {

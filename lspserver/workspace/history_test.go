@@ -25,8 +25,11 @@ func newHistory(content string) *recorded {
 }
 
 func (h *recorded) add(set text.Set, by filetime.Author) {
-	h.step(h.rev+2, set, by, false)
+	h.past.Add(h.rev, h.text)
+	h.text = set.Apply(h.text)
+	h.rev += 2
 	h.texts[h.rev] = h.text
+	h.append(filetime.Revision{Rev: h.rev, Set: set, Author: by}, false)
 }
 
 // lead checks that what came after a revision leads from its text to the present.
