@@ -20,7 +20,7 @@ var narrow = []string{
 	"sandbox/proxy", "sandbox/tree", "sandbox/tree/trigrams", "sandbox/userinfo", "tools/builtin",
 	"tools/clarify", "tools/code", "tools/edit", "tools/entry", "tools/exampletool", "tools/fetch",
 	"tools/fileinfo", "tools/foreign", "tools/grep", "tools/hooks", "tools/jobs", "tools/list",
-	"tools/messages", "tools/mkdir", "tools/move", "tools/near", "tools/outputs",
+	"tools/mkdir", "tools/move", "tools/outputs",
 	"tools/plugin", "tools/rawjson", "tools/read", "tools/remove", "tools/syntax", "tools/task",
 	"tools/toolsearch", "tools/undo", "tools/web", "tools/websearch", "tools/words", "tools/write",
 }

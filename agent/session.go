@@ -25,9 +25,9 @@ import (
 	"tandem/tools/gate"
 	"tandem/tools/jobs"
 	"tandem/tools/mcp"
-	"tandem/tools/messages"
 	"tandem/tools/outputs"
 	"tandem/tools/run"
+	"tandem/tools/words"
 )
 
 // Why a session refuses a request.
@@ -539,14 +539,14 @@ func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *to
 
 // language is that of the messages to the model of a turn for the setting, or, of turn 0, to that of the host, which is taken to speak
 // the language of its user.
-func (s *Session) language(turn int, setting string) messages.Language {
-	if l := messages.Language(setting); l == messages.English || l == messages.Chinese {
+func (s *Session) language(turn int, setting string) words.Language {
+	if l := words.Language(setting); l == words.English || l == words.Chinese {
 		return l
 	}
 	if turn == 0 && strings.HasPrefix(strings.ToLower(s.o.Locale), "zh") {
-		return messages.Chinese
+		return words.Chinese
 	}
-	return messages.English
+	return words.English
 }
 
 func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env {

@@ -16,7 +16,7 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/sandbox/tree"
-	"tandem/tools/near"
+	"tandem/tools/words"
 )
 
 // Folder opens the directory at a Place for walking. An error is worded for the model.
@@ -258,5 +258,5 @@ func distance(a, b string) float64 {
 	if strings.TrimSuffix(a, filepath.Ext(a)) == strings.TrimSuffix(b, filepath.Ext(b)) {
 		return 0
 	}
-	return float64(near.Distance(a, b)) / float64(max(len(a), len(b), 1))
+	return float64(words.Distance(a, b)) / float64(max(len(a), len(b), 1))
 }

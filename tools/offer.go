@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tandem/filetime/text/show"
-	"tandem/tools/near"
+	"tandem/tools/words"
 )
 
 // ToolSearch is the name of the tool that gives a model the parameters of tools which it was told of by name alone.
@@ -88,7 +88,7 @@ func (o Offer) All() []Tool {
 func (o Offer) Nearest(name string) []string {
 	var names []string
 	for _, t := range o.All() {
-		slip := func(n string) bool { return near.Slip(strings.ToLower(name), n) }
+		slip := func(n string) bool { return words.Slip(strings.ToLower(name), n) }
 		if spec := t.Spec(); !spec.Unlisted && len(names) < 3 && slices.ContainsFunc(namesOf(spec), slip) {
 			names = append(names, spec.Name)
 		}

@@ -14,9 +14,9 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
-	"tandem/tools/messages"
 	"tandem/tools/rule"
 	"tandem/tools/schema"
+	"tandem/tools/words"
 )
 
 // Kind classifies what a tool does; the values are those of the Agent Client Protocol.
@@ -211,7 +211,7 @@ type Result struct {
 	// Data is plain language for the model; never empty.
 	Data string
 	// Said is what a failure's Data begins with, for Speak.
-	Said  messages.Text `json:"-"`
+	Said  words.Text `json:"-"`
 	Error filetime.Code
 	// Reason is the detail of an error, one word in lower case.
 	Reason string
@@ -350,17 +350,17 @@ func ExitCode(n int) filetime.Code { return filetime.Code(fmt.Sprintf("EXIT_CODE
 
 // Fail is a failed Result; format must give a whole sentence with the next step.
 func Fail(code filetime.Code, reason, format string, args ...any) Result {
-	said := messages.Of(format, args...)
+	said := words.Of(format, args...)
 	return Result{Error: code, Reason: reason, Said: said, Data: said.String()}
 }
 
 // Speak has Data begin in another language, where it begins as Fail worded it.
-func (r *Result) Speak(l messages.Language) {
+func (r *Result) Speak(l words.Language) {
 	english := r.Said.String()
 	if rest, ok := strings.CutPrefix(r.Data, english); ok && english != "" && len(r.Gaps) == 0 {
 		r.Data = r.Said.In(l) + rest
 	}
-	r.Said = messages.Text{}
+	r.Said = words.Text{}
 }
 
 // Refusal is a Result as an error, for a tool's Plan or Run to return early with: a failure, or the success of a call that

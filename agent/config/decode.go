@@ -14,7 +14,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"tandem/tools/near"
+	"tandem/tools/words"
 )
 
 // Problem is an error or a hint about the configuration.
@@ -454,7 +454,7 @@ func nearest(name string, valid []string) string {
 		if max(len(name)-len(v), len(v)-len(name)) >= limit {
 			continue
 		}
-		if n := near.Distance(strings.ToLower(name), strings.ToLower(v)); n < limit {
+		if n := words.Distance(strings.ToLower(name), strings.ToLower(v)); n < limit {
 			best, limit = v, n
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tandem/tools"
-	"tandem/tools/messages"
+	"tandem/tools/words"
 )
 
 var errBudget = errors.New("the turn's time for tools is over")
@@ -82,5 +82,5 @@ func (b *Budget) stopped() *tools.Refusal {
 
 func spent(reason, format string, args ...any) *tools.Refusal {
 	return &tools.Refusal{Result: tools.Fail(tools.BudgetExceeded, reason, "%s Call no more tools: say what is done and what is left.",
-		messages.Of(format, args...))}
+		words.Of(format, args...))}
 }

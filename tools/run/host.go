@@ -8,8 +8,8 @@ import (
 
 	"tandem/filetime"
 	"tandem/tools"
-	"tandem/tools/messages"
 	"tandem/tools/schema"
+	"tandem/tools/words"
 )
 
 // Offering is what may have changed about the tools since the request that calls answer. The zero value offers Host.Tools as they are.
@@ -101,7 +101,7 @@ type Schedule struct {
 // Validation is how arguments are read.
 type Validation struct {
 	// Language is that of what the model reads.
-	Language messages.Language
+	Language words.Language
 	// Coerce lets "true" be true and the like.
 	Coerce bool
 }

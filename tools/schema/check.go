@@ -12,8 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tandem/tools/messages"
-	"tandem/tools/near"
+	"tandem/tools/words"
 )
 
 // Issue is one thing that is wrong with the arguments. Path is written $.items[2].name, Pointer as
@@ -45,13 +44,13 @@ const (
 
 // Check is CheckIn with messages in English.
 func (s *Schema) Check(raw json.RawMessage, coerce bool) Checked {
-	return s.CheckIn(messages.English, raw, coerce)
+	return s.CheckIn(words.English, raw, coerce)
 }
 
 // CheckIn checks raw, which may be anything, and tells everything that is wrong with it at once,
 // with messages in a language. Other names of a parameter are always understood; values of another
 // type are turned into what the schema wants only with coerce.
-func (s *Schema) CheckIn(language messages.Language, raw json.RawMessage, coerce bool) Checked {
+func (s *Schema) CheckIn(language words.Language, raw json.RawMessage, coerce bool) Checked {
 	c := checker{coerce: coerce, language: language}
 	v, err := decode(raw)
 	if err != nil {
@@ -95,52 +94,52 @@ func (s *Schema) judge(args json.RawMessage) (err error) {
 }
 
 // wanted says what arguments have to be that were no JSON, perhaps since they were cut off.
-func (s *Schema) wanted(cut bool) messages.Text {
-	object := messages.Of("one JSON object")
+func (s *Schema) wanted(cut bool) words.Text {
+	object := words.Of("one JSON object")
 	if names := strings.Join(s.root.required, ", "); names != "" {
-		object = messages.Of("one JSON object with %s", names)
+		object = words.Of("one JSON object with %s", names)
 	}
 	if cut {
-		return messages.Of("Send the whole call again, %s; if it was too long, do it in several smaller calls", object)
+		return words.Of("Send the whole call again, %s; if it was too long, do it in several smaller calls", object)
 	}
-	return messages.Of("Send %s", object)
+	return words.Of("Send %s", object)
 }
 
 // broken says how much of a text that is no JSON came, where it stops being JSON, and why.
-func broken(raw []byte, err error) messages.Text {
+func broken(raw []byte, err error) words.Text {
 	const most = 40
 	var syntax *json.SyntaxError
 	var limit limitError
-	at, why := len(raw), messages.Of("they end in the middle")
+	at, why := len(raw), words.Of("they end in the middle")
 	switch {
 	case errors.As(err, &limit):
-		return messages.Text(limit)
+		return words.Text(limit)
 	case errors.Is(err, errMore):
-		why = messages.Of("there is more after the first value")
+		why = words.Of("there is more after the first value")
 		d := json.NewDecoder(bytes.NewReader(raw))
 		if d.Decode(new(json.RawMessage)) == nil {
 			at = int(d.InputOffset())
 		}
 	case errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF):
-		at, why = max(0, int(syntax.Offset)-1), messages.Of("%s", strings.TrimPrefix(syntax.Error(), "json: "))
+		at, why = max(0, int(syntax.Offset)-1), words.Of("%s", strings.TrimPrefix(syntax.Error(), "json: "))
 	}
 	if at == 0 {
-		return messages.Of("%s: they begin with %q", why, strings.ToValidUTF8(string(raw[:min(most, len(raw))]), "\uFFFD"))
+		return words.Of("%s: they begin with %q", why, strings.ToValidUTF8(string(raw[:min(most, len(raw))]), "\uFFFD"))
 	}
 	before := strings.ToValidUTF8(string(raw[max(0, at-most):at]), "\uFFFD")
 	if at == len(raw) {
-		return messages.Of("%s after %d bytes, which end with %q", why, len(raw), before)
+		return words.Of("%s after %d bytes, which end with %q", why, len(raw), before)
 	}
-	return messages.Of("%s at byte %d of %d, after %q", why, at, len(raw), before)
+	return words.Of("%s at byte %d of %d, after %q", why, at, len(raw), before)
 }
 
 // errMore is what decode says of a second value.
 var errMore = errors.New("there is more after the first value")
 
 // limitError is what measure says of a text that it does not decode.
-type limitError messages.Text
+type limitError words.Text
 
-func (e limitError) Error() string { return messages.Text(e).String() }
+func (e limitError) Error() string { return words.Text(e).String() }
 
 // decode reads exactly one JSON value, numbers as they are written; nothing at all is null.
 func decode(raw []byte) (any, error) {
@@ -182,10 +181,10 @@ func measure(raw []byte) error {
 			values++
 		}
 		if depth > maxDepth {
-			return limitError(messages.Of("they are nested deeper than %d levels", maxDepth))
+			return limitError(words.Of("they are nested deeper than %d levels", maxDepth))
 		}
 		if values > maxValues {
-			return limitError(messages.Of("they have more than %d values", maxValues))
+			return limitError(words.Of("they have more than %d values", maxValues))
 		}
 	}
 	return nil
@@ -207,11 +206,11 @@ func (p place) index(i int) place {
 }
 
 // name is how a message speaks of the place.
-func (p place) name() messages.Text {
+func (p place) name() words.Text {
 	if p.path == "" {
-		return messages.Of("the arguments")
+		return words.Of("the arguments")
 	}
-	return messages.Of("%s", strings.TrimPrefix(p.path, "."))
+	return words.Of("%s", strings.TrimPrefix(p.path, "."))
 }
 
 func plainKey(k string) bool {
@@ -225,13 +224,13 @@ func plainKey(k string) bool {
 
 type checker struct {
 	coerce   bool
-	language messages.Language
+	language words.Language
 	coerced  []string
 	issues   []Issue
 }
 
 func (c *checker) fail(at place, expected, received, format string, args ...any) {
-	c.issues = append(c.issues, Issue{"$" + at.path, at.pointer, expected, received, messages.Of(format, args...).In(c.language)})
+	c.issues = append(c.issues, Issue{"$" + at.path, at.pointer, expected, received, words.Of(format, args...).In(c.language)})
 }
 
 func (c *checker) note(at place) {
@@ -340,9 +339,9 @@ func (c *checker) number(n *node, v json.Number, at place) any {
 	} {
 		if b.bound != nil && !b.ok(*b.bound) {
 			want := b.sign + " " + strconv.FormatFloat(*b.bound, 'f', -1, 64)
-			got := messages.Of("%s", cut(v.String()))
+			got := words.Of("%s", cut(v.String()))
 			if n.unit != "" {
-				got = messages.Of("%s (%s)", got, n.unit)
+				got = words.Of("%s (%s)", got, n.unit)
 			}
 			c.fail(at, want, describeValue(v), "%s must be %s, got %s", at.name(), want, got)
 		}
@@ -351,9 +350,9 @@ func (c *checker) number(n *node, v json.Number, at place) any {
 }
 
 func (c *checker) length(least, most *int, n int, v any, at place) {
-	unit := messages.Of("characters")
+	unit := words.Of("characters")
 	if _, list := v.([]any); list {
-		unit = messages.Of("items")
+		unit = words.Of("items")
 	}
 	switch {
 	case least != nil && n < *least && n == 0:
@@ -433,15 +432,15 @@ func (n *node) takesNull() bool {
 
 // hint names the parameter that the unknown one is a slip of, else all there are: a guess that is
 // wrong costs a call.
-func (n *node) hint(key string, given map[string]any) messages.Text {
+func (n *node) hint(key string, given map[string]any) words.Text {
 	if len(n.order) == 0 {
-		return messages.Of("; there are no parameters here")
+		return words.Of("; there are no parameters here")
 	}
 	for _, written := range slices.Sorted(maps.Keys(n.folded)) {
 		name := n.folded[written]
-		if _, taken := given[name]; !taken && near.Slip(fold(key), written) {
-			return messages.Of(", did you mean %q?", name)
+		if _, taken := given[name]; !taken && words.Slip(fold(key), written) {
+			return words.Of(", did you mean %q?", name)
 		}
 	}
-	return messages.Of("; the parameters are %s", strings.Join(n.order, ", "))
+	return words.Of("; the parameters are %s", strings.Join(n.order, ", "))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tandem/tools/messages"
+	"tandem/tools/words"
 )
 
 func hasType(types []string, v any) bool {
@@ -145,12 +145,12 @@ func cut(s string) string {
 	return s
 }
 
-func article(want string) messages.Text {
+func article(want string) words.Text {
 	switch {
 	case strings.Contains(want, "|"):
-		return messages.Of("one of %s", strings.ReplaceAll(want, "|", ", "))
+		return words.Of("one of %s", strings.ReplaceAll(want, "|", ", "))
 	case strings.ContainsAny(want[:1], "aeiou"):
-		return messages.Of("an %s", want)
+		return words.Of("an %s", want)
 	}
-	return messages.Of("a %s", want)
+	return words.Of("a %s", want)
 }

@@ -1,6 +1,7 @@
-// Package words is what people are told: one sentence for each code of the wire, and one word for
-// each state of a call. What a tool answers the model (Result.Data) is written for the model and is
-// not shown to people; they are shown these. The clients have the same tables, generated into
+// Package words has the texts of calls: for people one sentence for each code of the wire and one
+// word for each state, for a model a Text in its language, and the distance of a misspelt name from
+// a known one. What a tool answers the model (Result.Data) is written for the model and is not
+// shown to people; they are shown these sentences. The clients have the same tables, generated into
 // editors/vscode/src/protocol.ts and editors/nvim/lua/tandem/protocol.lua.
 package words
 

@@ -1,11 +1,11 @@
-package near_test
+package words_test
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"tandem/tools/near"
+	"tandem/tools/words"
 )
 
 func TestDistance(t *testing.T) {
@@ -20,7 +20,7 @@ func TestDistance(t *testing.T) {
 		{"read_flie", "read_file", 2},
 		{"kitten", "sitting", 3},
 	} {
-		if got := near.Distance(c.a, c.b); got != c.want {
+		if got := words.Distance(c.a, c.b); got != c.want {
 			t.Errorf("%q, %q: %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestSlip(t *testing.T) {
 		{"todowrite", "write", false},
 		{"casesensitive", "caseinsensitive", false},
 	} {
-		if got := near.Slip(c.written, c.name); got != c.want {
+		if got := words.Slip(c.written, c.name); got != c.want {
 			t.Errorf("%q for %q: %v", c.written, c.name, got)
 		}
 	}
@@ -54,8 +54,8 @@ func TestDistanceLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[ab_]{0,8}`)
 		a, b, c := name.Draw(t, "a"), name.Draw(t, "b"), name.Draw(t, "c")
-		ab := near.Distance(a, b)
-		if ab != near.Distance(b, a) || (ab == 0) != (a == b) || ab > max(len(a), len(b)) || near.Distance(a, c) > ab+near.Distance(b, c) {
+		ab := words.Distance(a, b)
+		if ab != words.Distance(b, a) || (ab == 0) != (a == b) || ab > max(len(a), len(b)) || words.Distance(a, c) > ab+words.Distance(b, c) {
 			t.Fatalf("%q, %q, %q: %d", a, b, c, ab)
 		}
 	})

@@ -1,4 +1,4 @@
-package messages_test
+package words_test
 
 import (
 	"go/ast"
@@ -14,12 +14,12 @@ import (
 	"testing"
 	"unicode"
 
-	"tandem/tools/messages"
+	"tandem/tools/words"
 )
 
 // said are the calls that say something to a model, and which of their arguments is the format.
 var said = map[string]int{
-	"tools.Fail": 2, "tools.Refuse": 2, "tools.Transient": 2, "run.denied": 1, "run.spent": 1, "schema.fail": 3, "messages.Of": 0,
+	"tools.Fail": 2, "tools.Refuse": 2, "tools.Transient": 2, "run.denied": 1, "run.spent": 1, "schema.fail": 3, "words.Of": 0,
 }
 
 // formats finds every format that the program says to a model, by where it stands.
@@ -116,7 +116,7 @@ var verb = regexp.MustCompile(`%(\[\d+\])?[.\d]*[a-z]`)
 
 // TestF051Complete: whatever the program says to a model of its calls exists in Chinese, about the same things, and nothing else does.
 func TestF051Complete(t *testing.T) {
-	table := maps.Clone(messages.Translations())
+	table := maps.Clone(words.Translations())
 	known := map[string]bool{}
 	all := formats(t)
 	if len(all) < 130 {
@@ -167,18 +167,18 @@ func TestF051Complete(t *testing.T) {
 
 // TestF051Languages: a text is said in its language with the texts that it is about; one that is not translated is said in English.
 func TestF051Languages(t *testing.T) {
-	text := messages.Of("%s must be %s, got %s", messages.Of("the arguments"), messages.Of("an %s", "object"), "array of 1")
-	for language, want := range map[messages.Language]string{
-		"":               "the arguments must be an object, got array of 1",
-		messages.English: "the arguments must be an object, got array of 1",
-		messages.Chinese: "参数 必须是 object，实际为 array of 1",
-		"fr":             "the arguments must be an object, got array of 1",
+	text := words.Of("%s must be %s, got %s", words.Of("the arguments"), words.Of("an %s", "object"), "array of 1")
+	for language, want := range map[words.Language]string{
+		"":            "the arguments must be an object, got array of 1",
+		words.English: "the arguments must be an object, got array of 1",
+		words.Chinese: "参数 必须是 object，实际为 array of 1",
+		"fr":          "the arguments must be an object, got array of 1",
 	} {
 		if got := text.In(language); got != want {
 			t.Errorf("%s: %q", language, got)
 		}
 	}
-	if got := messages.Of("%s: nobody translated this", "x").In(messages.Chinese); got != "x: nobody translated this" {
+	if got := words.Of("%s: nobody translated this", "x").In(words.Chinese); got != "x: nobody translated this" {
 		t.Error(got)
 	}
 }

@@ -1,6 +1,4 @@
-// Package messages says what a model reads of a call in its language. The English text stands where
-// it is said and is the key of its translations, so that each text has one place.
-package messages
+package words
 
 import (
 	_ "embed"
@@ -20,9 +18,10 @@ const (
 )
 
 // Text is a message that can be said in every language: a format as fmt has it, in English, and
-// what it is about. Names of tools and parameters, paths, codes and what a program or a person said
-// are arguments, which stay as they are; an argument that is a Text is said in the same language.
-// The zero value says nothing.
+// what it is about. The format is the key of its translations, so that each text has one place.
+// Names of tools and parameters, paths, codes and what a program or a person said are arguments,
+// which stay as they are; an argument that is a Text is said in the same language. The zero value
+// says nothing.
 type Text struct {
 	Format string
 	Args   []any

@@ -1,5 +1,4 @@
-// Package near says how far two names are apart, for whoever proposes the one that was meant.
-package near
+package words
 
 // Distance is how many bytes must be put in, taken out or changed to get from a to b (Levenshtein).
 // It takes the product of their lengths, so names that a model or a file may have made long are cut

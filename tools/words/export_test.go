@@ -1,4 +1,4 @@
-package messages
+package words
 
 // Translations gives the translations by their English formats.
 var Translations = chinese
