@@ -27,7 +27,7 @@ func TestModesAreOneTable(t *testing.T) {
 		{"agent/config/config.go", `Mode string .* enum:"([^"]*)"`, sorted},
 		{"agent/config/config.go", `Mode string .* ws:"order:([^"]*)"`, looseFirst},
 		{"cmd/tandem/main.go", `Mode .*enum:",([^"]*)"`, strictFirst},
-		{"cmd/tandem/main.go", `Mode .*help:"What may be done without asking: ([^"]*)\."`, strictFirst},
+		{"cmd/tandem/main.go", `Mode .*help:"Permission mode: ([^"]*)\."`, strictFirst},
 		{"agent/config/starter.go", `What happens without asking: (.*)\.`, strictFirst},
 		{"editors/nvim/lua/tandem/commands.lua", `M\.MODES = \{(.*)\}`, strictFirst},
 		{"editors/vscode/src/status.ts", `(?s)const MODES: Record<string, string> = \{(.*?)\}`, sorted},

@@ -121,11 +121,11 @@ func TestConfigurationIsReadAnew(t *testing.T) {
 		t.Error("written all the same")
 	}
 
-	// What is broken is said once, where it is; what it said before holds.
+	// What is broken is said once, where it is; its previous content stays in effect.
 	put(t, user, "{\n  \"mode\": \"auto\", \"é\" 5\n}")
 	until(t, "a mark", patience, func() bool { return len(e.marked(user)) == 1 })
 	m := e.marked(user)[0]
-	if m.Severity != 1 || m.Range.Start.Line != 1 || m.Range.Start.Character != 22 || !strings.Contains(m.Message, "what it said before holds") {
+	if m.Severity != 1 || m.Range.Start.Line != 1 || m.Range.Start.Character != 22 || !strings.Contains(m.Message, "its previous content stays in effect") {
 		t.Errorf("%+v", m)
 	}
 	equal(t, "a file that is broken", write().Error, "GATE_DENIED")

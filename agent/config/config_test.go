@@ -107,9 +107,9 @@ func TestProblems(t *testing.T) {
 		}},
 		{"paths that depend on the folder", "client", `{"stateDir": "state", "log": {"file": "./log"}}`, []string{
 			`bad initializationOptions: "stateDir" must be an absolute path: ` +
-				`it would lie somewhere else with every folder that Tandem is started in`,
+				`a relative one depends on the folder that Tandem is started in`,
 			`bad initializationOptions: "log.file" must be an absolute path: ` +
-				`it would lie somewhere else with every folder that Tandem is started in`,
+				`a relative one depends on the folder that Tandem is started in`,
 		}},
 		{"column counts characters", "user", `{"model": "é", "retrie": 1}`, []string{
 			`hint /user.json:1:16: unknown key "retrie"; did you mean "retry"?`,
@@ -134,7 +134,7 @@ func TestProblems(t *testing.T) {
 		}},
 		{"not in this version", "client", `{"review": "before", "permissions": {"allow": [{"tool": "x"}]},
 			"mcpServers": {}}`, []string{
-			`bad initializationOptions: "review" "before" is not in this version: every change asks before it lands; use "after"`,
+			`bad initializationOptions: "review" "before" is not supported in this version: every change asks before it lands; use "after"`,
 		}},
 		{"a provider", "client", `{"providers": {"p": {"api": "openia", "apiKeyEnv": "sk-123",
 			"prices": {"m": {"input": -1, "output": "x"}}}}}`, []string{
@@ -146,13 +146,13 @@ func TestProblems(t *testing.T) {
 		{"rules that are none", "client", `{"permissions": {"deny": ["bash", {"tol": "grep"}, {"tool": "[a"}], "ask": {}}}`, []string{
 			`bad initializationOptions: "permissions.deny[0]" must be an object, not a string`,
 			`hint initializationOptions: unknown key "permissions.deny[1].tol"; did you mean "permissions.deny[1].tool"?`,
-			`bad initializationOptions: "permissions.deny[1]" lacks "tool"`,
-			`bad initializationOptions: "permissions.deny[2].tool" is no pattern: syntax error in pattern`,
-			`bad initializationOptions: "permissions.deny[2]" lacks "tool"`,
+			`bad initializationOptions: "permissions.deny[1]" needs the key "tool"`,
+			`bad initializationOptions: "permissions.deny[2].tool" is not a valid glob: syntax error in pattern`,
+			`bad initializationOptions: "permissions.deny[2]" needs the key "tool"`,
 			`bad initializationOptions: "permissions.ask" must be a list of objects, not an object`,
 		}},
 		{"twice", "user", `{"model": "a", "model": "b"}`, []string{
-			`bad /user.json:1:16: "model" is set twice here; the last one holds`,
+			`bad /user.json:1:16: "model" is set twice here; the last value is used`,
 		}},
 		{"no JSON", "user", "{\n\"model\" 5}", []string{
 			`bad /user.json:2:9: not valid JSON: invalid character '5' after object name`,
@@ -162,13 +162,13 @@ func TestProblems(t *testing.T) {
 		{"empty", "user", " \n", []string{}},
 		{"schema", "user", `{"$schema": "x"}`, []string{}},
 		{"nested beyond reason", "client", strings.Repeat("[", 100_000), []string{
-			`bad initializationOptions: too deeply nested to be a configuration`,
+			`bad initializationOptions: nested too deeply`,
 		}},
 		{"no limit at all, from a section", "section", `{"writeRoots": []}`, []string{
-			`bad the tandem section: "writeRoots": [] is heeded in the user's file and in initializationOptions only`,
+			`bad the tandem section: "writeRoots": [] is ignored here: it works only in your own configuration file and in initializationOptions`,
 		}},
 		{"no limit at all, from flags", "flags", `{"writeRoots": []}`, []string{
-			`bad the command line: "writeRoots": [] is heeded in the user's file and in initializationOptions only`,
+			`bad the command line: "writeRoots": [] is ignored here: it works only in your own configuration file and in initializationOptions`,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestRestrictionsThatFail(t *testing.T) {
 			t.Errorf("%s: mode %s by a flag: %q", c.user, got.Mode, problems)
 		}
 	}
-	const said = `bad mode: "ask" instead of "auto", until the errors in the configuration are corrected`
+	const said = `bad mode: "ask" is used instead of "auto" until the errors in the configuration are fixed`
 	if _, problems, _ := load(t, map[string]string{"flags": `{"mode": "auto", "review": "before"}`}); !slices.Contains(problems, said) {
 		t.Errorf("%q", problems)
 	}
@@ -297,7 +297,7 @@ func TestWorkspaceOnlyNarrows(t *testing.T) {
 	if len(problems) != 11 {
 		t.Errorf("%d hints for 11 keys: %q", len(problems), problems)
 	}
-	hint := `hint /ws/.tandem/config.json:1:2: "model" is ignored here: a workspace may not decide it`
+	hint := `hint /ws/.tandem/config.json:1:2: "model" is ignored here: a workspace may not set it`
 	if !slices.Contains(problems, hint) {
 		t.Errorf("%q", problems)
 	}

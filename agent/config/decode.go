@@ -102,7 +102,7 @@ func (d *decoder) over(base Config) Config {
 	}
 	if bytes.Count(d.text, []byte("["))+bytes.Count(d.text, []byte("{")) > maxBrackets {
 		d.broken = true
-		d.report(true, span{}, "", "too deeply nested to be a configuration")
+		d.report(true, span{}, "", "nested too deeply")
 		return base
 	}
 	v, err := hujson.Parse(d.text)
@@ -180,7 +180,7 @@ func (d *decoder) elements(a *hujson.Array, to reflect.Value, key string, tag re
 		taken := d.value(e, element, name, tag)
 		if missing := lacks(element); taken && missing != "" {
 			taken = false
-			d.wrong(span{e.StartOffset, e.EndOffset}, name, tag, "%q lacks %q", name, missing)
+			d.wrong(span{e.StartOffset, e.EndOffset}, name, tag, "%q needs the key %q", name, missing)
 		}
 		if element.Type() == reflect.TypeFor[Rule]() && len(d.problems) > known {
 			// A rule with a mistake in it is none: without its condition it could allow more.
@@ -266,7 +266,7 @@ func (d *decoder) word(at span, s string, to reflect.Value, key string, tag refl
 		if value != s || s == "" {
 			continue
 		}
-		message := fmt.Sprintf("%q %q is not in this version: %s", key, s, cmp.Or(tag.Get("instead"), "it has no effect"))
+		message := fmt.Sprintf("%q %q is not supported in this version: %s", key, s, cmp.Or(tag.Get("instead"), "it has no effect"))
 		if substitute != "" {
 			to.SetString(substitute)
 		} else if guards(tag) {
@@ -296,13 +296,13 @@ func wellFormed(form, s string) string {
 		}
 	case "absolute":
 		if s != "" && !filepath.IsAbs(s) {
-			return "must be an absolute path: it would lie somewhere else with every folder that Tandem is started in"
+			return "must be an absolute path: a relative one depends on the folder that Tandem is started in"
 		}
 	case "host":
 		return host(s)
 	case "glob":
 		if _, err := path.Match(s, ""); err != nil {
-			return "is no pattern: " + err.Error()
+			return "is not a valid glob: " + err.Error()
 		}
 	}
 	return ""
@@ -331,7 +331,7 @@ func (d *decoder) object(o *hujson.Object, to reflect.Value, key string) {
 			continue
 		}
 		if named[name] {
-			d.report(true, at, full, "%q is set twice here; the last one holds", full)
+			d.report(true, at, full, "%q is set twice here; the last value is used", full)
 		}
 		named[name] = true
 		d.member(m.Value, to.Field(i), full, at, to.Type().Field(i).Tag)
@@ -344,7 +344,7 @@ func (d *decoder) member(v hujson.Value, to reflect.Value, key string, at span, 
 	later := tag.Get("later") == "*"
 	if later && d.unserved == 0 && !void(v) {
 		instead := cmp.Or(tag.Get("instead"), "it has no effect")
-		d.report(tag.Get("instead") != "", at, key, "%q is not in this version: %s", key, instead)
+		d.report(tag.Get("instead") != "", at, key, "%q is not supported in this version: %s", key, instead)
 		d.problems[len(d.problems)-1].Unserved = true
 	}
 	if later {

@@ -137,7 +137,7 @@ func remarks(tag reflect.StructTag) string {
 		out += fmt.Sprintf(" **Not in this version: %s.**", instead)
 	default:
 		value, _, _ := strings.Cut(later, "=")
-		out += fmt.Sprintf(" **`%s` is not in this version: %s.**", value, instead)
+		out += fmt.Sprintf(" **`%s` is not supported in this version: %s.**", value, instead)
 	}
 	if tag.Get("adds") != "" {
 		out += " The lists of all layers add up."

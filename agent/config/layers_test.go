@@ -96,7 +96,7 @@ func TestA03EveryKeyOfAWorkspace(t *testing.T) { everyKey(t, "workspace", "a wor
 // TestFindingS9EveryKeyOfAnEditor does the same for settings that an editor does not vouch for.
 func TestFindingS9EveryKeyOfAnEditor(t *testing.T) {
 	for _, layer := range []string{"plain client", "plain section"} {
-		t.Run(layer, func(t *testing.T) { everyKey(t, layer, "an editor's settings, which may be a repository's,") })
+		t.Run(layer, func(t *testing.T) { everyKey(t, layer, "an editor's settings can come from a repository, so they") })
 	}
 }
 
@@ -122,7 +122,7 @@ func everyKey(t *testing.T, layer, who string) {
 			}
 			if f, _ := field(key); f.Tag.Get("ws") == "" {
 				about := slices.DeleteFunc(problems, func(p string) bool { return slices.Contains(old, p) })
-				if len(about) != 1 || !strings.Contains(about[0], who+" may not decide it") {
+				if len(about) != 1 || !strings.Contains(about[0], who+" may not set it") {
 					t.Errorf("%s: %q", key, about)
 				}
 			}
@@ -247,16 +247,16 @@ func TestA13FilesNotToBeTrusted(t *testing.T) {
 func TestBrokenFileKeepsWhatItSaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
 	var l Loader
-	const empty = " it is empty; what it said before holds. Write {} where nothing is to be set, or delete the file"
+	const empty = " it is empty; its previous content stays in effect. Write {} to set nothing, or delete the file"
 	for _, c := range []struct{ text, mode, says string }{
 		{"", "ask", ""},
 		{`{"mode": "readOnly", "disabledTools": ["bash"]}`, "readOnly", ""},
 		{"", "readOnly", empty}, // as an editor leaves it for a moment that writes it anew
 		{" \n", "readOnly", empty},
-		{"{", "readOnly", "1:2: not valid JSON: parsing value: unexpected EOF; what it said before holds"},
+		{"{", "readOnly", "1:2: not valid JSON: parsing value: unexpected EOF; its previous content stays in effect"},
 		{"{}", "ask", ""},
 		{`{"mode": "auto"}`, "auto", ""},
-		{`{"mode": "auto"`, "auto", "1:16: not valid JSON: parsing object after value: unexpected EOF; what it said before holds"},
+		{`{"mode": "auto"`, "auto", "1:16: not valid JSON: parsing object after value: unexpected EOF; its previous content stays in effect"},
 		{`{"mode": "aut"}`, "ask", `1:10: "mode" must be "ask", "acceptEdits", "plan", "readOnly" or "auto", not "aut"; did you mean "auto"?`},
 		{`{"mode": "acceptEdits"}`, "acceptEdits", ""},
 		{"-", "ask", ""},

@@ -135,7 +135,7 @@ func (l *Loader) Load(in Inputs) Loaded {
 	if loose := a.Mode == "auto" || a.Mode == "acceptEdits"; a.askAlways && loose {
 		a.Problems = append(a.Problems, Problem{
 			Bad: true, Source: "mode", Key: "mode",
-			Message: fmt.Sprintf("%q instead of %q, until the errors in the configuration are corrected", "ask", a.Mode),
+			Message: fmt.Sprintf("%q is used instead of %q until the errors in the configuration are fixed", "ask", a.Mode),
 		})
 		a.Mode = "ask"
 	}
@@ -187,7 +187,7 @@ func (a *assembly) editor(in Inputs, source string, text []byte, own bool, accep
 			d.elsewhere = "set it on the command line"
 		}
 		accept = func(d *decoder, base, next *Config) {
-			d.narrowed("an editor's settings, which may be a repository's,", "", a.folders, base, next)
+			d.narrowed("an editor's settings can come from a repository, so they", "", a.folders, base, next)
 		}
 	}
 	a.lay(d, accept)
@@ -232,10 +232,10 @@ func (a *assembly) file(path, folder string, accept func(d *decoder, base, next 
 			p = d.problems[0]
 		}
 		if ok {
-			p.Message += "; what it said before holds"
+			p.Message += "; its previous content stays in effect"
 		}
 		if empty {
-			p.Message += ". Write {} where nothing is to be set, or delete the file"
+			p.Message += ". Write {} to set nothing, or delete the file"
 		}
 		a.Problems = append(a.Problems, p)
 		if !ok {

@@ -55,7 +55,7 @@ func contains(list, e reflect.Value) bool {
 // keepLimit refuses to lift the limit on where files may be changed.
 func (d *decoder) keepLimit(base, next *Config) {
 	if at, ok := d.at["writeRoots"]; ok && next.WriteRoots != nil && len(next.WriteRoots) == 0 {
-		d.report(true, at, "writeRoots", `"writeRoots": [] is heeded in the user's file and in initializationOptions only`)
+		d.report(true, at, "writeRoots", `"writeRoots": [] is ignored here: it works only in your own configuration file and in initializationOptions`)
 		next.WriteRoots = base.WriteRoots
 		delete(d.set, "writeRoots")
 	}
@@ -105,7 +105,7 @@ func (d *decoder) narrow(who, key string, base, next reflect.Value) {
 			d.narrow(who, full, b, n)
 			continue
 		case rule == "", rule == "proposal":
-			why = who + " may not decide it"
+			why = who + " may not set it"
 		case within(rule, b, n):
 			continue
 		}
@@ -190,11 +190,11 @@ func (d *decoder) narrowRoots(at span, folder string, folders, allowed, wanted [
 		inside := slices.ContainsFunc(outer, func(o string) bool { return below(real, o) })
 		if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(outer, func(o string) bool { return below(there(w), o) }) {
 			missing = true
-			d.report(true, at, "writeRoots", "%q is ignored: there is no such folder", w)
+			d.report(true, at, "writeRoots", "%q is ignored: this folder does not exist", w)
 			continue
 		}
 		if err != nil || !filepath.IsAbs(real) || !(unlimited || inside) {
-			d.refuse(at, "writeRoots", fmt.Sprintf("%q is ignored: it is no folder below those that may be written already", w))
+			d.refuse(at, "writeRoots", fmt.Sprintf("%q is ignored: it is not inside a folder that may already be changed", w))
 			continue
 		}
 		kept = append(kept, real)

@@ -27,7 +27,7 @@ func WriteNew(path, text string, dir, mode fs.FileMode, force bool) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	switch {
 	case errors.Is(err, fs.ErrExist) && !force:
-		return fmt.Errorf("%s is there already; --force replaces it and keeps the old one as %s.bak", path, filepath.Base(path))
+		return fmt.Errorf("%s already exists; --force replaces it and keeps the old one as %s.bak", path, filepath.Base(path))
 	case errors.Is(err, fs.ErrExist):
 		return replace(path, text, mode)
 	case err != nil:
@@ -69,7 +69,7 @@ func spare(path string, text []byte, mode fs.FileMode) error {
 		_, err = f.Write(text)
 		return errors.Join(err, f.Close())
 	}
-	return fmt.Errorf("there are 100 copies beside %s already: delete those that you do not need", path)
+	return fmt.Errorf("%s has 100 backups beside it already: delete those that you do not need", path)
 }
 
 // UserStarter is a person's configuration to begin with. Commented lines are valid settings once the // is removed.

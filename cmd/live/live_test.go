@@ -173,7 +173,7 @@ func TestRefused(t *testing.T) {
 // TestService tells a turn that the service ended from a task that the model did badly.
 func TestService(t *testing.T) {
 	report := over(t, func(task) []string { return []string{"read_file {\"path\": \"server.conf\""} }, "-only", "^01_")
-	wantRow(t, report, " 01_edit NO 1 1 0 2 ") // the arguments are no JSON
+	wantRow(t, report, " 01_edit NO 1 1 0 2 ") // the arguments are not valid JSON
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error": {"message": "no such model"}}`, map[string]int{"GET": 405, "POST": 404}[r.Method])
 	}))

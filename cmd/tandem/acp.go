@@ -9,14 +9,14 @@ import (
 
 // acpCmd is the face for editors that drive agents by the Agent Client Protocol.
 type acpCmd struct {
-	Trace string `help:"Write every message, both ways, to a file: your text is in it, keys are not." placeholder:"FILE" type:"path"`
+	Trace string `help:"Write all messages to FILE. It contains your text, but no keys." placeholder:"FILE" type:"path"`
 }
 
 // Help is shown by --help.
 func (acpCmd) Help() string {
 	return "Editors start 'tandem acp': Zed, JetBrains IDEs, codecompanion.nvim, avante.nvim. It speaks version 1 of the Agent " +
-		"Client Protocol, one JSON text a line, and ends with its input. In VS Code and Neovim the plug-ins of Tandem do more: " +
-		"this protocol has no versions of documents, no review of single changes and no undo."
+		"Client Protocol, one JSON message a line, and exits at the end of its input. In VS Code and Neovim use Tandem's plug-ins " +
+		"instead: this protocol has no document versions, no review of single changes and no undo."
 }
 
 // Run answers the editor that started the process.

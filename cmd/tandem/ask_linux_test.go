@@ -309,7 +309,7 @@ func TestFindingS3AskedOnTheControllingTerminal(t *testing.T) {
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
-		if got := strings.Count(info.String(), "! there is no terminal, so nobody can be asked, and what needs permission is refused\n"); (got == 1) == there {
+		if got := strings.Count(info.String(), "! there is no terminal, so no permission prompt can be shown. Actions that need one are refused.\n"); (got == 1) == there {
 			t.Errorf("a terminal: %v, said %d times\n%s", there, got, info.String())
 		}
 		if strings.Contains(out.String()+info.String(), "[y/N]") || out.String() != "Done.\n" {

@@ -12,15 +12,15 @@ import (
 )
 
 type auditCmd struct {
-	List   auditListCmd   `cmd:"" help:"List the tool calls that are recorded, the last one at the end."`
-	Verify auditVerifyCmd `cmd:"" help:"Find out whether the records are as they were written. Exit code 1: they are not."`
+	List   auditListCmd   `cmd:"" help:"List the recorded tool calls, newest last."`
+	Verify auditVerifyCmd `cmd:"" help:"Verify the hash chain of the records. Exit code 1: they were altered."`
 }
 
 type auditListCmd struct {
-	Session string    `help:"Only those of the session, also where it was deleted; its whole name." placeholder:"ID"`
-	Since   state.Age `help:"Only those that began within so long, such as 90d or 36h." placeholder:"TIME"`
-	Limit   int       `help:"How many of the newest." default:"100"`
-	JSON    bool      `name:"json" help:"Print them as JSON."`
+	Session string    `help:"Only calls of this session, even if it was deleted. Takes the full ID." placeholder:"ID"`
+	Since   state.Age `help:"Only calls that began within the last TIME, such as 90d or 36h." placeholder:"TIME"`
+	Limit   int       `help:"Maximum number of calls, counted from the newest." default:"100"`
+	JSON    bool      `name:"json" help:"Print JSON."`
 }
 
 // Run lists the calls.
@@ -44,7 +44,7 @@ func (l *auditListCmd) Run(c *cli) error {
 			}
 			switch {
 			case a.Pending:
-				how = "(no end is recorded)"
+				how = "(no result recorded)"
 			case how == "":
 				how = "ok"
 			}
@@ -52,7 +52,7 @@ func (l *auditListCmd) Run(c *cli) error {
 				terminal.OneLine(a.Tool), terminal.OneLine(a.Layer), terminal.OneLine(a.Rule), terminal.OneLine(how), terminal.OneLine(string(a.Args)))
 		}
 		if len(found) == 0 {
-			fmt.Fprintln(terminal.Stderr(), "no calls are recorded")
+			fmt.Fprintln(terminal.Stderr(), "no calls recorded")
 		}
 		return nil
 	})
@@ -67,14 +67,14 @@ func (auditVerifyCmd) Run(c *cli) error {
 		var found *store.TamperedError
 		switch {
 		case errors.As(err, &found):
-			return fmt.Errorf("%w; %d records before it are as they were written", err, s.Records)
+			return fmt.Errorf("%w; the %d records before it are unaltered", err, s.Records)
 		case err != nil:
 			return err
 		case s.Records == 0:
-			fmt.Fprintln(terminal.Stdout(), "no calls are recorded")
+			fmt.Fprintln(terminal.Stdout(), "no calls recorded")
 			return nil
 		}
-		fmt.Fprintf(terminal.Stdout(), "%d records are as they were written, from %d on; the newest hash is %s\n", s.Records, s.First, s.Head)
+		fmt.Fprintf(terminal.Stdout(), "%d records are unaltered, from number %d on; newest hash: %s\n", s.Records, s.First, s.Head)
 		return nil
 	})
 }

@@ -15,15 +15,15 @@ import (
 )
 
 type configCmd struct {
-	Show   configShowCmd   `cmd:"" help:"Print the configuration as it holds in a folder, without what is secret."`
-	Path   configPathCmd   `cmd:"" help:"Print where the configuration is read from."`
+	Show   configShowCmd   `cmd:"" help:"Print the effective configuration of a folder, without secrets."`
+	Path   configPathCmd   `cmd:"" help:"Print the paths of the configuration files."`
 	Schema configSchemaCmd `cmd:"" help:"Print the JSON Schema of the configuration, for editors."`
 }
 
 type configShowCmd struct {
-	Origin bool   `help:"Say where each value was set: file, line and column."`
-	JSON   bool   `name:"json" help:"Print it as JSON, which it is anyway without --origin."`
-	Cwd    string `help:"The workspace folder." default:"." type:"existingdir"`
+	Origin bool   `help:"Show where each value was set: file, line and column."`
+	JSON   bool   `name:"json" help:"Print JSON. Without --origin that is the default."`
+	Cwd    string `help:"Workspace folder." default:"." type:"existingdir"`
 }
 
 // Run prints the configuration, and what is wrong with it on standard error.
@@ -60,7 +60,7 @@ func (s *configShowCmd) Run(c *cli) error {
 }
 
 type configPathCmd struct {
-	Cwd string `help:"The workspace folder." default:"." type:"existingdir"`
+	Cwd string `help:"Workspace folder." default:"." type:"existingdir"`
 }
 
 // Run prints the paths, the person's own first.
@@ -72,7 +72,7 @@ func (p *configPathCmd) Run(c *cli) error {
 	for _, path := range c.inputs(folder).Files() {
 		there := ""
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			there = " (not there)"
+			there = " (does not exist)"
 		}
 		fmt.Fprintln(terminal.Stdout(), terminal.OneLine(path)+there)
 	}

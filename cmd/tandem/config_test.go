@@ -68,11 +68,11 @@ func TestDoctorAsksTheService(t *testing.T) {
 		want, next               string
 	}{
 		{"all is well", "mine/m", nowhere, "sk-right", 0, "✓ model mine/m, answers at " + s.URL + "/keyed", ""},
-		{"a name that is not listed", "mine/n", nowhere, "sk-right", 0, "! model mine/n, answers at " + s.URL + "/keyed, which does not list it", "check the name"},
-		{"the wrong key", "mine/m", nowhere, "sk-wrong", 1, "✗ model mine/m: mine refused the key (401: bad key Bearer [redacted]). Set MY_KEY to a key that is valid.", "put a valid key"},
+		{"a name that is not listed", "mine/n", nowhere, "sk-right", 0, "! model mine/n, answers at " + s.URL + "/keyed, which does not list this model", "check the name"},
+		{"the wrong key", "mine/m", nowhere, "sk-wrong", 1, "✗ model mine/m: mine refused the key (401: bad key Bearer [redacted]). Set MY_KEY to a key that is valid.", "set a valid key"},
 		{"no network", "gone/m", nowhere, "", 1, "✗ model gone/m: gone cannot be reached at http://127.0.0.1:1/v1", "check the network, proxies"},
 		{"a local service", "", s.URL + "/v1", "", 0, "✓ model ollama/m, because it runs at " + s.URL + "/v1, answers at " + s.URL + "/v1", ""},
-		{"the editor's", "editor", nowhere, "", 0, "· model the editor lends its own", ""},
+		{"the editor's", "editor", nowhere, "", 0, "· model the editor's own model", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			home := t.TempDir()

@@ -17,18 +17,17 @@ import (
 )
 
 type conformanceCmd struct {
-	Client  string `help:"The client to examine, such as fake:strict." placeholder:"NAME"`
-	List    bool   `help:"Print what a client is looked at for, and end."`
-	Only    string `name:"run" help:"Look at those whose names match this regular expression." placeholder:"REGEXP"`
-	JSON    bool   `name:"json" help:"Print everything as JSON."`
-	Verbose bool   `short:"v" help:"Print also what passed between the client and the server."`
+	Client  string `help:"Client to test, such as fake:strict." placeholder:"NAME"`
+	List    bool   `help:"List the checks."`
+	Only    string `name:"run" help:"Run only the checks whose names match REGEXP." placeholder:"REGEXP"`
+	JSON    bool   `name:"json" help:"Print JSON."`
+	Verbose bool   `short:"v" help:"Also print the messages between client and server."`
 }
 
 // Help is shown behind the flags.
 func (conformanceCmd) Help() string {
-	return "Plays scenarios of editing with a real server in this process and says, a row for each promise, what the " +
-		"client did and what Tandem made of it. The exit code is 0 where the client honours all that it declared, " +
-		"1 where it does not, 2 for wrong usage.\n\n" + conformance.ClientHelp()
+	return "Plays editing scenarios against a real server in this process and prints one row for each check: what the client " +
+		"did, and how Tandem handled it. Exit code 0: the client does all that it declared; 1: it does not; 2: wrong usage.\n\n" + conformance.ClientHelp()
 }
 
 // Run examines the client and prints what it honours.
@@ -52,7 +51,7 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 		return err
 	}
 	if len(found.Rows) == 0 {
-		return usageError(fmt.Sprintf("--run: no row is called like %q; see --list", c.Only))
+		return usageError(fmt.Sprintf("--run: no check matches %q; 'tandem conformance --list' lists them", c.Only))
 	}
 	if c.JSON {
 		err = terminal.PrintJSON(found)

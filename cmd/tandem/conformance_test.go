@@ -30,7 +30,7 @@ func TestConformancePrints(t *testing.T) {
 		"list":        {0, []string{"--list"}},
 		"list-run":    {0, []string{"--list", "--run=line"}},
 		"unknown":     {2, []string{"--client=nvim:"}},
-		"knob":        {2, []string{"--client=fake:strict,speed=9"}},
+		"option":      {2, []string{"--client=fake:strict,speed=9"}},
 		"no-client":   {2, nil},
 		"bad-run":     {2, []string{"--client=fake:strict", "--run=("}},
 		"nothing-run": {2, []string{"--client=fake:strict", "--run=^x$"}},

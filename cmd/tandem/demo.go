@@ -11,7 +11,7 @@ import (
 )
 
 type demoCmd struct {
-	Keep bool `help:"Keep the folder that the demonstration works in."`
+	Keep bool `help:"Keep the demo's folder."`
 }
 
 // Run plays the demonstration in a folder of its own.

@@ -13,10 +13,10 @@ import (
 )
 
 type doctorCmd struct {
-	JSON    bool          `name:"json" help:"Print the findings as JSON."`
-	Offline bool          `help:"Do not ask the model's service whether it is there."`
-	Timeout time.Duration `help:"How long the model's service may take to answer." default:"5s"`
-	Cwd     string        `help:"The workspace folder." default:"." type:"existingdir"`
+	JSON    bool          `name:"json" help:"Print JSON."`
+	Offline bool          `help:"Send no request to the model's service."`
+	Timeout time.Duration `help:"Time limit for the answer of the model's service." default:"5s"`
+	Cwd     string        `help:"Workspace folder." default:"." type:"existingdir"`
 }
 
 // Run looks at everything and ends with 1 where something does not work.

@@ -13,8 +13,8 @@ import (
 )
 
 type initCmd struct {
-	Workspace bool `help:"Write .tandem/config.json here, for everybody who works in this folder, instead of your own."`
-	Force     bool `help:"Replace a file that is there already; the old one is kept with .bak at its end."`
+	Workspace bool `help:"Write .tandem/config.json for everybody who works in this folder, instead of your own configuration."`
+	Force     bool `help:"Replace an existing file. The old one is kept with the ending .bak."`
 }
 
 // Run writes a configuration with what was found, and says what comes next.
@@ -24,12 +24,12 @@ func (i *initCmd) Run(c *cli) error {
 		if err := config.WriteNew(path, config.WorkspaceStarter(), 0o755, 0o644, i.Force); err != nil {
 			return err
 		}
-		fmt.Fprintf(terminal.Stdout(), "wrote %s\nnext: take the // from what shall hold here, and keep the file with the code\n", path)
+		fmt.Fprintf(terminal.Stdout(), "wrote %s\nnext: uncomment the settings that you want, and commit the file\n", path)
 		return nil
 	}
 	path := config.UserFile(os.Getenv)
 	if path == "" {
-		return errors.New("there is no home folder: set HOME or XDG_CONFIG_HOME")
+		return errors.New("no home folder: set HOME or XDG_CONFIG_HOME")
 	}
 	// What is found goes by the environment alone: an old file is what shall be replaced.
 	found, idle := (&registry.Registry{Config: config.Default(), Getenv: os.Getenv}).Choices()
@@ -40,7 +40,7 @@ func (i *initCmd) Run(c *cli) error {
 	var chosen config.Choice
 	switch {
 	case c.Model != "":
-		chosen = config.Choice{Model: c.Model, Why: "it was named"}
+		chosen = config.Choice{Model: c.Model, Why: "you named it"}
 	case len(choices) > 0:
 		chosen, choices = choices[0], choices[1:]
 	}
@@ -53,11 +53,11 @@ func (i *initCmd) Run(c *cli) error {
 	}
 	fmt.Fprintln(terminal.Stdout(), "wrote", terminal.OneLine(path))
 	if chosen.Model == "" {
-		local, next := "no local service runs", "start Ollama or LM Studio"
+		local, next := "no local model service is running", "start Ollama or LM Studio"
 		if len(idle) > 0 {
-			local, next = strings.Join(idle, ", "), "give it one ('ollama pull NAME')"
+			local, next = strings.Join(idle, ", "), "give it a model ('ollama pull NAME')"
 		}
-		fmt.Fprintf(terminal.Stdout(), "found no model: no key is in the environment, and %s\n"+
+		fmt.Fprintf(terminal.Stdout(), "no model found: no API key is in the environment, and %s\n"+
 			"next: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or %s, then run 'tandem doctor'\n", local, next)
 		return nil
 	}

@@ -246,7 +246,7 @@ func TestCaseS12Unattended(t *testing.T) {
 	cmd.Dir, cmd.Env = p.root, p.env
 	bare(cmd)
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "nobody can be asked") {
+	if err == nil || !strings.Contains(string(out), "no permission prompt can be shown") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if left, err := os.ReadDir(p.root); err != nil || len(left) != 0 {

@@ -20,27 +20,27 @@ var version = "0.1.0-dev"
 
 // cli is the command line.
 type cli struct {
-	Stdio bool   `help:"Answer an editor on standard input and output (the same as 'serve --stdio')."`
-	Model string `help:"Model as provider/model, or script:/path for a model script." env:"TANDEM_MODEL" placeholder:"NAME"`
-	Mode  string `help:"What may be done without asking: readOnly, plan, ask, acceptEdits or auto." placeholder:"MODE" enum:",readOnly,plan,ask,acceptEdits,auto" default:""`
+	Stdio bool   `help:"Serve an editor over standard input and output (like 'serve --stdio')."`
+	Model string `help:"Model: provider/model, or script:/path for a model script." env:"TANDEM_MODEL" placeholder:"NAME"`
+	Mode  string `help:"Permission mode: readOnly, plan, ask, acceptEdits or auto." placeholder:"MODE" enum:",readOnly,plan,ask,acceptEdits,auto" default:""`
 
-	Serve       serveCmd       `cmd:"" help:"Answer an editor."`
-	Acp         acpCmd         `cmd:"" help:"Answer an editor that drives agents by the Agent Client Protocol, on standard input and output."`
-	Run         runCmd         `cmd:"" help:"Run one prompt in a folder and print what happens."`
-	Init        initCmd        `cmd:"" help:"Write a configuration to begin with."`
-	Doctor      doctorCmd      `cmd:"" help:"Find out what is missing or wrong here, and what to do about it."`
-	Config      configCmd      `cmd:"" help:"Show the configuration, and where each value was set."`
+	Serve       serveCmd       `cmd:"" help:"Run the LSP server for an editor."`
+	Acp         acpCmd         `cmd:"" help:"Run the server of the Agent Client Protocol for an editor."`
+	Run         runCmd         `cmd:"" help:"Run one prompt in a folder and print the answer."`
+	Init        initCmd        `cmd:"" help:"Write a starter configuration."`
+	Doctor      doctorCmd      `cmd:"" help:"Check the setup and say how to fix what is missing or wrong."`
+	Config      configCmd      `cmd:"" help:"Show the configuration and where each value was set."`
 	Tool        toolCmd        `cmd:"" help:"List the tools, or call one."`
-	Session     sessionCmd     `cmd:"" help:"Look at the sessions that are kept, or forget them."`
-	Permissions permissionsCmd `cmd:"" help:"List the rules about what the agent may do, or take one back."`
+	Session     sessionCmd     `cmd:"" help:"List, print, export or delete stored sessions."`
+	Permissions permissionsCmd `cmd:"" help:"List the permission rules, or remove saved ones."`
 
-	Quarantine quarantineCmd `cmd:"" help:"Look at what commands of the agent made that would be executed later, and put it back."`
+	Quarantine quarantineCmd `cmd:"" help:"List or restore quarantined files: files made by the agent's commands that would run later."`
 
-	Audit   auditCmd   `cmd:"" help:"Look at what is recorded of tool calls, and verify it."`
-	Demo    demoCmd    `cmd:"" help:"Watch an edit land while somebody types into the same file."`
+	Audit   auditCmd   `cmd:"" help:"List the recorded tool calls, or verify the record."`
+	Demo    demoCmd    `cmd:"" help:"Show an edit landing while somebody types into the same file."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
-	Conformance conformanceCmd `cmd:"" help:"Examine a client: what it makes of edits, and what becomes of them."`
+	Conformance conformanceCmd `cmd:"" help:"Test how a client applies and confirms edits."`
 }
 
 func main() {
@@ -53,6 +53,10 @@ func main() {
 	os.Exit(code)
 }
 
+// helpColumns is the width of the help: one column less than that of a terminal of 80, some of which
+// break a line that fills the last one.
+const helpColumns = 79
+
 // start runs the command that args name and gives its exit code.
 func start(ctx context.Context, args []string) int {
 	var c cli
@@ -61,10 +65,11 @@ func start(ctx context.Context, args []string) int {
 	}
 	parser, err := kong.New(&c,
 		kong.Name("tandem"),
-		kong.Description("An agent that edits beside you: it knows your unsaved text, and nothing you type is lost.\n\n"+
-			"Editors start 'tandem --stdio'. Without one, try 'tandem demo' or 'tandem run \"...\"'. For a model of your own "+
-			"begin with 'tandem init' and 'tandem doctor'."),
+		kong.Description("A coding agent that edits files while you type in them. It reads your unsaved text, and nothing you type "+
+			"is lost.\n\nEditors start 'tandem --stdio'. To try it without an editor, run 'tandem demo' or 'tandem run \"...\"'. "+
+			"To set up a model, run 'tandem init', then 'tandem doctor'."),
 		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: helpColumns}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(&c),
 	)

@@ -10,13 +10,13 @@ import (
 )
 
 type permissionsCmd struct {
-	List   permissionsListCmd   `cmd:"" help:"List the rules that hold in a folder, the strictest first."`
-	Remove permissionsRemoveCmd `cmd:"" help:"Take rules back that were kept for an answer."`
+	List   permissionsListCmd   `cmd:"" help:"List the permission rules of a folder, strictest first."`
+	Remove permissionsRemoveCmd `cmd:"" help:"Remove rules that were saved from an answer."`
 }
 
 type permissionsListCmd struct {
 	Cwd  string `help:"Folder to work in." default:"." type:"existingdir"`
-	JSON bool   `name:"json" help:"Print them as JSON."`
+	JSON bool   `name:"json" help:"Print JSON."`
 }
 
 // Run lists the rules.
@@ -46,7 +46,7 @@ func (p *permissionsListCmd) Run(ctx context.Context, c *cli) error {
 }
 
 type permissionsRemoveCmd struct {
-	ID  []string `arg:"" name:"id" help:"The rule, as the list names it."`
+	ID  []string `arg:"" name:"id" help:"Rule ID, from 'permissions list'."`
 	Cwd string   `help:"Folder to work in." default:"." type:"existingdir"`
 }
 

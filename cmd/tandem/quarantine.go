@@ -11,12 +11,12 @@ import (
 )
 
 type quarantineCmd struct {
-	List    quarantineListCmd    `cmd:"" help:"List what was moved out of workspaces, the last one at the end."`
-	Restore quarantineRestoreCmd `cmd:"" help:"Put things back to where they stood."`
+	List    quarantineListCmd    `cmd:"" help:"List the quarantined files, newest last."`
+	Restore quarantineRestoreCmd `cmd:"" help:"Move quarantined files back to their folder."`
 }
 
 type quarantineListCmd struct {
-	JSON bool `name:"json" help:"Print it as JSON."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 func (c *cli) quarantine() *autorun.Quarantine {
@@ -38,13 +38,13 @@ func (l *quarantineListCmd) Run(c *cli) error {
 			terminal.OneLine(t.Session), terminal.OneLine(filepath.Join(q.Dir, t.ID)))
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(terminal.Stderr(), "nothing is in quarantine")
+		fmt.Fprintln(terminal.Stderr(), "the quarantine is empty")
 	}
 	return nil
 }
 
 type quarantineRestoreCmd struct {
-	ID []string `arg:"" name:"id" help:"What to put back, as the list names it."`
+	ID []string `arg:"" name:"id" help:"ID of a file, from 'quarantine list'."`
 }
 
 // Run puts things back.

@@ -56,7 +56,7 @@ func TestPlantedFilesAreQuarantined(t *testing.T) {
 	if text, err := os.ReadFile(app + "/.envrc"); string(text) != "evil\n" {
 		t.Errorf("%q %v", text, err)
 	}
-	if said := tandem("quarantine", "list"); !strings.Contains(said, "nothing is in quarantine") {
+	if said := tandem("quarantine", "list"); !strings.Contains(said, "the quarantine is empty") {
 		t.Errorf("says\n%s", said)
 	}
 }

@@ -20,10 +20,10 @@ import (
 )
 
 type runCmd struct {
-	Prompt   []string `arg:"" help:"What to do."`
-	Continue bool     `help:"Go on with the session that was last used in the folder."`
+	Prompt   []string `arg:"" help:"The prompt."`
+	Continue bool     `help:"Continue the folder's most recent session."`
 	Cwd      string   `help:"Folder to work in." default:"." type:"existingdir"`
-	Verbose  bool     `short:"v" help:"Show the log."`
+	Verbose  bool     `short:"v" help:"Print the log."`
 }
 
 // Run plays one turn and prints the answer on standard output, everything else on standard error.
@@ -59,11 +59,11 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 
 type toolCmd struct {
 	List toolListCmd `cmd:"" help:"List the tools."`
-	Call toolCallCmd `cmd:"" help:"Call a tool with arguments in JSON."`
+	Call toolCallCmd `cmd:"" help:"Call a tool with JSON arguments."`
 }
 
 type toolListCmd struct {
-	JSON bool `name:"json" help:"Print everything about them, as JSON."`
+	JSON bool `name:"json" help:"Print JSON, with descriptions and parameters."`
 }
 
 // Run lists the tools.
@@ -88,18 +88,18 @@ func (t *toolListCmd) Run(ctx context.Context, c *cli) error {
 }
 
 type toolCallCmd struct {
-	Name      string `arg:"" help:"Name or alias of the tool."`
-	Arguments string `arg:"" optional:"" default:"{}" help:"Its arguments, a JSON object."`
+	Name      string `arg:"" help:"Tool name or alias."`
+	Arguments string `arg:"" optional:"" default:"{}" help:"Arguments as a JSON object."`
 	Cwd       string `help:"Folder to work in." default:"." type:"existingdir"`
 	JSON      bool   `name:"json" help:"Print the whole result as JSON."`
-	Unread    bool   `help:"Let edits change files that were not read first: a single call has read none."`
-	Verbose   bool   `short:"v" help:"Show the log."`
+	Unread    bool   `help:"Allow edits of files that were not read first. A single call has read none."`
+	Verbose   bool   `short:"v" help:"Print the log."`
 }
 
 // Run calls the tool once.
 func (t *toolCallCmd) Run(ctx context.Context, c *cli) error {
 	if !json.Valid([]byte(t.Arguments)) {
-		return fmt.Errorf("the arguments are no JSON: %s", t.Arguments)
+		return fmt.Errorf("the arguments are not valid JSON: %s", t.Arguments)
 	}
 	var options json.RawMessage
 	if t.Unread {
@@ -185,15 +185,15 @@ func (c *cli) resume(ctx context.Context, cl *client.Client, folder string, p *t
 		return session, err
 	}
 	if len(list.Sessions) == 0 {
-		return session, fmt.Errorf("there is no session of %s to go on with; leave --continue away to begin one", folder)
+		return session, fmt.Errorf("no session to continue in %s; run without --continue to start one", folder)
 	}
 	last := list.Sessions[0]
 	when := last.UpdatedAt
 	if t, err := time.Parse(time.RFC3339, when); err == nil {
 		when = t.Local().Format("2006-01-02 15:04")
 	}
-	p.Infof("going on with %s, last used %s: %s", last.SessionID, when, terminal.OneLine(last.Title))
-	p.Mute(true) // what comes before the answer has been told before
+	p.Infof("continuing %s, last used %s: %s", last.SessionID, when, terminal.OneLine(last.Title))
+	p.Mute(true) // the history was printed by the earlier run
 	err = cl.Call(ctx, "tandem/session/load", protocol.LoadSessionParams{SessionID: last.SessionID, Cwd: folder}, &session)
 	p.Mute(false)
 	if name := c.modelName(); err == nil && name != "" {

@@ -67,7 +67,7 @@ func TestFindingS9SettingsOfARepository(t *testing.T) {
 			e.ask("tandem/status", map[string]any{}, &status)
 			said := strings.Join(status.Config, "\n")
 			for source, own := range map[string]bool{"initializationOptions": c.options, "the tandem section": c.own} {
-				refusal := source + `: "providers" is ignored here: an editor's settings, which may be a repository's, may not decide it; set it in `
+				refusal := source + `: "providers" is ignored here: an editor's settings can come from a repository, so they may not set it; set it in `
 				if strings.Contains(said, refusal) == own {
 					t.Errorf("refused of %s: %t\n%s", source, !own, said)
 				}

@@ -30,7 +30,7 @@ import (
 )
 
 type serveCmd struct {
-	Trace string `help:"Write every message, both ways, to a file: your text is in it, keys are not." placeholder:"FILE" type:"path"`
+	Trace string `help:"Write all messages to FILE. It contains your text, but no keys." placeholder:"FILE" type:"path"`
 }
 
 // Run answers the editor that started the process.
@@ -76,7 +76,7 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-const errNoTransport = usageError("serve needs --stdio: editors speak to it over standard input and output")
+const errNoTransport = usageError("serve needs --stdio: it talks to editors over standard input and output")
 
 // options wires a server together. hide is told of each key that a command of the configuration prints; nil is nobody.
 func (c *cli) options(log *slog.Logger, hide func(key string)) lspserver.Options {
@@ -160,9 +160,9 @@ func printed(argv []string, folders ...string) (string, error) {
 	case err != nil:
 		return "", err
 	case r.TimedOut:
-		return "", errors.New("it did not end within 10 seconds")
+		return "", errors.New("it did not exit within 10 seconds")
 	case r.ExitCode != 0:
-		return "", fmt.Errorf("it ended with %d: %s", r.ExitCode, cmp.Or(strings.TrimSpace(r.Stderr), "it said nothing"))
+		return "", fmt.Errorf("exit code %d: %s", r.ExitCode, cmp.Or(strings.TrimSpace(r.Stderr), "no error output"))
 	}
 	return r.Stdout, nil
 }

@@ -42,19 +42,19 @@ func (c *cli) withStore(f func(store.Store) error) error {
 }
 
 type sessionCmd struct {
-	List   sessionListCmd   `cmd:"" help:"List the sessions that are kept, the last used first."`
-	Show   sessionShowCmd   `cmd:"" help:"Print a session to read."`
-	Export sessionExportCmd `cmd:"" help:"Print a session as Markdown, or everything that is kept of it as JSON lines."`
-	Delete sessionDeleteCmd `cmd:"" help:"Forget sessions; with --all everything that Tandem has kept."`
-	GC     sessionGCCmd     `cmd:"" name:"gc" help:"Forget what is old, or too much."`
-	Kept   sessionKeptCmd   `cmd:"" help:"List what files said before changes of the last two weeks, or print one of those texts."`
+	List   sessionListCmd   `cmd:"" help:"List the stored sessions, most recent first."`
+	Show   sessionShowCmd   `cmd:"" help:"Print a session."`
+	Export sessionExportCmd `cmd:"" help:"Print a session as Markdown, or all its stored data as JSON lines."`
+	Delete sessionDeleteCmd `cmd:"" help:"Delete sessions, or with --all everything that Tandem has stored."`
+	GC     sessionGCCmd     `cmd:"" name:"gc" help:"Delete old sessions, or the oldest ones above a size limit."`
+	Kept   sessionKeptCmd   `cmd:"" help:"List the backups of changed files from the last two weeks, or print one."`
 }
 
 type sessionListCmd struct {
-	All    bool   `help:"Those of all folders, not only of this one."`
-	Here   bool   `hidden:"" help:"What holds without --all."`
-	Search string `help:"Only those in which this was said." placeholder:"TEXT"`
-	JSON   bool   `name:"json" help:"Print them as JSON."`
+	All    bool   `help:"List the sessions of all folders."`
+	Here   bool   `hidden:"" help:"The default without --all."`
+	Search string `help:"Only sessions that contain TEXT." placeholder:"TEXT"`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 // Run lists the sessions.
@@ -95,7 +95,7 @@ func (l *sessionListCmd) Run(c *cli) error {
 		if len(found) == 0 {
 			none := "no sessions"
 			if !l.All {
-				none += " of " + q.Cwd + "; --all lists those of all folders"
+				none += " in " + q.Cwd + "; --all lists those of all folders"
 			}
 			fmt.Fprintln(terminal.Stderr(), none)
 		}
@@ -104,7 +104,7 @@ func (l *sessionListCmd) Run(c *cli) error {
 }
 
 type sessionShowCmd struct {
-	ID string `arg:"" name:"id" help:"The session, or how its name begins."`
+	ID string `arg:"" name:"id" help:"Session ID, or the start of one."`
 }
 
 // Run prints the session.
@@ -116,8 +116,8 @@ func (s *sessionShowCmd) Run(c *cli) error {
 }
 
 type sessionExportCmd struct {
-	ID     string `arg:"" name:"id" help:"The session, or how its name begins."`
-	Format string `help:"markdown or jsonl." enum:"markdown,jsonl" default:"markdown"`
+	ID     string `arg:"" name:"id" help:"Session ID, or the start of one."`
+	Format string `help:"Output format: markdown or jsonl." enum:"markdown,jsonl" default:"markdown"`
 }
 
 // Run prints the session, as it is where the output is no terminal.
@@ -150,14 +150,14 @@ func (c *cli) withPast(start string, f func(*agent.Past) error) error {
 }
 
 type sessionDeleteCmd struct {
-	ID  []string `arg:"" optional:"" name:"id" help:"The sessions, or how their names begin."`
-	All bool     `help:"Everything: all sessions with the texts of the files they changed, and the log."`
+	ID  []string `arg:"" optional:"" name:"id" help:"Session IDs, or the start of each."`
+	All bool     `help:"Delete everything: all sessions, the backups of changed files and the log."`
 }
 
 // Run forgets.
 func (d *sessionDeleteCmd) Run(c *cli) error {
 	if d.All == (len(d.ID) > 0) {
-		return usageError("name the sessions to delete, or say --all")
+		return usageError("name the sessions to delete, or use --all")
 	}
 	if d.All {
 		return deleteAll(c.settings())
@@ -195,15 +195,15 @@ func deleteAll(cfg config.Config) error {
 		return fmt.Errorf("still open, close them first: %s", strings.Join(open, ", "))
 	}
 	if done.Intents > 0 {
-		return fmt.Errorf("the journal still has %d changes that have not ended. If no Tandem is running, a crash has cut them short:"+
-			" open a folder with Tandem once, which judges them and clears up after them, then delete again", done.Intents)
+		return fmt.Errorf("the write-ahead journal still has %s. If no Tandem is running, a crash interrupted them: "+
+			"open a folder with Tandem once, which recovers them, then delete again", tools.Count(done.Intents, "unfinished change"))
 	}
 	return nil
 }
 
 type sessionKeptCmd struct {
-	Path string `arg:"" optional:"" help:"Only of this file."`
-	Show string `help:"Print the bytes of this hash, or how it begins." placeholder:"HASH"`
+	Path string `arg:"" optional:"" help:"Only backups of this file."`
+	Show string `help:"Print the backup whose hash is HASH, or starts with it." placeholder:"HASH"`
 }
 
 // Run lists or prints.
@@ -233,15 +233,15 @@ func (k *sessionKeptCmd) Run(c *cli) error {
 			}
 		}
 		if k.Show != "" {
-			return fmt.Errorf("nothing is kept under %s; see 'tandem session kept'", k.Show)
+			return fmt.Errorf("no backup has a hash that starts with %s; 'tandem session kept' lists them", k.Show)
 		}
 		return nil
 	})
 }
 
 type sessionGCCmd struct {
-	MaxSize state.Size `help:"Forget the sessions that were not used for longest until no more than this is kept." default:"512MiB" placeholder:"SIZE"`
-	MaxAge  state.Age  `help:"Forget the sessions that were not used for so long, such as 90d or 36h." placeholder:"TIME"`
+	MaxSize state.Size `help:"Delete the least recently used sessions until the store fits into SIZE." default:"512MiB" placeholder:"SIZE"`
+	MaxAge  state.Age  `help:"Delete sessions not used for TIME, such as 90d or 36h." placeholder:"TIME"`
 }
 
 // Run forgets what is old or too much.
@@ -256,7 +256,7 @@ func (g *sessionGCCmd) Run(c *cli) error {
 			return err
 		}
 		left, err := st.Size()
-		fmt.Fprintf(terminal.Stdout(), "deleted %s, %s; %s are in use\n", tools.Count(done.Sessions, "session"), state.Size(done.Bytes), state.Size(left))
+		fmt.Fprintf(terminal.Stdout(), "deleted %s (%s); %s in use\n", tools.Count(done.Sessions, "session"), state.Size(done.Bytes), state.Size(left))
 		return err
 	})
 }

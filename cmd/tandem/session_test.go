@@ -295,7 +295,7 @@ func TestSessionOfAnotherProcess(t *testing.T) {
 	if len(lines) != 7 || slices.ContainsFunc(lines, func(l string) bool { return !json.Valid([]byte(l)) }) {
 		t.Errorf("%d lines: %s", len(lines), lines)
 	}
-	if out := p.tandem(0, "session", "gc"); !strings.HasPrefix(out, "deleted 0 sessions, 0 B; ") {
+	if out := p.tandem(0, "session", "gc"); !strings.HasPrefix(out, "deleted 0 sessions (0 B); ") {
 		t.Errorf("session gc: %s", out)
 	}
 	lock := filepath.Join(filepath.Dir(p.root), "home", "tandem", "locks", "00.lock")

@@ -45,23 +45,34 @@ var capabilities = map[string]string{
 	"save":        "experimental.tandem.save",
 }
 
-// ClientHelp says which clients there are and what can be changed about them.
+// ClientHelp lists the clients and their options, in lines of at most 79 columns.
 func ClientHelp() string {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	new(ways).client(set)
 	var b strings.Builder
-	line := func(name, what string) { fmt.Fprintf(&b, "    %-12s  %s\n", name, what) }
+	line := func(name, what string) {
+		const columns = 61 // 79 with the margin
+		row := ""
+		for _, word := range strings.Fields(what) {
+			if row != "" && len(row)+1+len(word) > columns {
+				fmt.Fprintf(&b, "    %-12s  %s\n", name, row)
+				name, row = "", ""
+			}
+			row = strings.TrimSpace(row + " " + word)
+		}
+		fmt.Fprintf(&b, "    %-12s  %s\n", name, row)
+	}
 	b.WriteString("Clients:\n\n")
-	line("fake:"+string(Strict), "does everything as it should")
-	line("fake:"+string(Race), "does not look at versions, and keeps one kind of line end in a buffer")
-	line("fake:"+string(Lying), "leaves an edit for an older text out and says that it was applied")
-	fmt.Fprintf(&b, "\nKnobs follow behind commas, as in fake:%s,window=5ms,whole:\n\n", Race)
+	line("fake:"+string(Strict), "does everything right")
+	line("fake:"+string(Race), "ignores versions, and keeps one kind of line ending in a buffer")
+	line("fake:"+string(Lying), "drops an edit for an older text and reports it as applied")
+	fmt.Fprintf(&b, "\nOptions follow after commas, as in fake:%s,window=5ms,whole:\n\n", Race)
 	set.VisitAll(func(f *flag.Flag) {
 		if f.Name != "profile" {
 			line(f.Name, f.Usage)
 		}
 	})
-	line("without", "declares less, as in without=save+resync: "+strings.Join(slices.Sorted(maps.Keys(capabilities)), ", "))
+	line("without", "declares fewer capabilities, as in without=save+resync: "+strings.Join(slices.Sorted(maps.Keys(capabilities)), ", "))
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -71,11 +82,11 @@ func ParseClient(spec string) (Client, error) {
 	c := Client{spec: spec}
 	rest, fake := strings.CutPrefix(spec, "fake:")
 	if !fake {
-		return c, fmt.Errorf("there is no client %q", spec)
+		return c, fmt.Errorf("unknown client %q", spec)
 	}
-	knobs := strings.Split(rest, ",")
-	args := []string{"-there=200us", "-back=200us", "-profile=" + knobs[0]}
-	for _, k := range knobs[1:] {
+	options := strings.Split(rest, ",")
+	args := []string{"-there=200us", "-back=200us", "-profile=" + options[0]}
+	for _, k := range options[1:] {
 		if names, ok := strings.CutPrefix(k, "without="); ok {
 			c.without = append(c.without, strings.Split(names, "+")...)
 		} else {
@@ -83,11 +94,11 @@ func ParseClient(spec string) (Client, error) {
 		}
 	}
 	if slices.ContainsFunc(args[3:], func(a string) bool { return strings.HasPrefix(a, "-profile") }) {
-		return c, fmt.Errorf("the client %q: a knob is not defined: -profile", spec)
+		return c, fmt.Errorf("the client %q: unknown option: profile", spec)
 	}
 	for _, name := range c.without {
 		if _, ok := capabilities[name]; !ok {
-			return c, fmt.Errorf("the client %q: it cannot do without %q", spec, name)
+			return c, fmt.Errorf("the client %q: unknown capability %q", spec, name)
 		}
 	}
 	set := flag.NewFlagSet("", flag.ContinueOnError)
@@ -98,7 +109,7 @@ func ParseClient(spec string) (Client, error) {
 		err = finish()
 	}
 	if err == nil && (len(c.ways.profiles) != 1 || set.NArg() > 0) {
-		err = fmt.Errorf("it wants one profile")
+		err = fmt.Errorf("exactly one profile is needed")
 	}
 	if err != nil {
 		return c, fmt.Errorf("the client %q: %w", spec, err)

@@ -248,16 +248,16 @@ func TestConformanceWrongTexts(t *testing.T) {
 func TestParseClient(t *testing.T) {
 	for spec, want := range map[string]string{
 		"fake:strict": "", "fake:race,window=5ms,hold=1s,merge": "", "fake:lying,without=save+apply,reply=1:lost+2:error": "",
-		"nvim:":                     `there is no client "nvim:"`,
-		"":                          `there is no client ""`,
-		"fake":                      `there is no client "fake"`,
-		"fake:":                     "it wants one profile",
+		"nvim:":                     `unknown client "nvim:"`,
+		"":                          `unknown client ""`,
+		"fake":                      `unknown client "fake"`,
+		"fake:":                     "exactly one profile is needed",
 		"fake:emacs":                "no profile is called emacs",
 		"fake:strict,speed=9":       "not defined: -speed",
 		"fake:strict,hold=long":     "invalid value",
 		"fake:strict,reply=1:later": "not a reply",
-		"fake:strict,without=money": `it cannot do without "money"`,
-		"fake:strict,profile=race":  "not defined: -profile",
+		"fake:strict,without=money": `unknown capability "money"`,
+		"fake:strict,profile=race":  "unknown option: profile",
 		"fake:strict, hold=1s":      "not defined",
 	} {
 		_, err := ParseClient(spec)

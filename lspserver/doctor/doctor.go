@@ -46,7 +46,7 @@ func (x *Examination) Examine(ctx context.Context, loaded config.Loaded, files [
 	x.version()
 	x.configuration(loaded, files)
 	x.model(ctx)
-	x.program(ctx, "git", "git", "commands of the agent cannot use it", "install git")
+	x.program(ctx, "git", "git", "the agent's commands cannot use it", "install git")
 	x.path()
 	x.servers()
 	x.plugins()
@@ -96,7 +96,7 @@ func (x *Examination) version() {
 		detail += ", " + self
 	}
 	if x.Find("tandem") == "" {
-		x.add("version", note, detail, "put tandem on the PATH, or tell your editor where it is")
+		x.add("version", note, detail, "add tandem to the PATH, or set its path in your editor")
 		return
 	}
 	x.add("version", fine, detail, "")
@@ -109,12 +109,12 @@ func (x *Examination) configuration(l config.Loaded, files []string) {
 		case p.Bad && p.Unserved:
 			status = warn
 		case p.Bad:
-			status, next = Fails, "correct it; docs/configuration.md and 'tandem config schema' list every key"
+			status, next = Fails, "fix it; docs/configuration.md and 'tandem config schema' list every key"
 		}
 		x.add("configuration", status, p.String(), next)
 	}
 	if l.WriteRoots != nil && len(l.WriteRoots) == 0 {
-		x.add("configuration", warn, `"writeRoots" is []: files may be changed anywhere`, "name the folders, or take the key away for the workspace alone")
+		x.add("configuration", warn, `"writeRoots" is []: files may be changed anywhere`, "list the folders, or remove the key to allow only the workspace")
 	}
 	var read []string
 	for _, f := range files {
@@ -124,15 +124,15 @@ func (x *Examination) configuration(l config.Loaded, files []string) {
 		read = append(read, f)
 		schema := filepath.Join(filepath.Dir(f), config.SchemaFile)
 		if text, err := os.ReadFile(schema); err == nil && string(text) != config.Schema() {
-			x.add("configuration", note, schema+" is that of another version, so editors complete other keys",
+			x.add("configuration", note, schema+" is from another version, so editors complete the wrong keys",
 				"tandem config schema > "+schema)
 		}
 	}
 	switch {
 	case len(files) == 0:
-		x.add("configuration", warn, "there is no home folder to look for a configuration in", "set HOME or XDG_CONFIG_HOME")
+		x.add("configuration", warn, "there is no home folder, so no configuration of your own is read", "set HOME or XDG_CONFIG_HOME")
 	case len(read) == 0:
-		x.add("configuration", note, "nothing is set: there is no "+strings.Join(files, " and no "), "'tandem init' writes one to begin with")
+		x.add("configuration", note, "no configuration file: there is no "+strings.Join(files, " and no "), "'tandem init' writes one")
 	case len(l.Problems) == 0:
 		x.add("configuration", fine, strings.Join(read, ", "), "")
 	}
@@ -145,7 +145,7 @@ func (x *Examination) model(ctx context.Context) {
 	if !x.Offline {
 		choices, idle := r.Choices()
 		for _, said := range idle {
-			x.add("local model", note, said, "'ollama pull NAME' fetches one; LM Studio loads one from its list")
+			x.add("local model", note, said, "'ollama pull NAME' downloads one; in LM Studio load one from its list")
 		}
 		for _, c := range choices {
 			if c.Local {
@@ -170,7 +170,7 @@ func (x *Examination) model(ctx context.Context) {
 		asking, cancel := context.WithTimeout(ctx, x.Timeout)
 		c, err := r.Check(asking, name)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = &model.Error{Message: fmt.Sprintf("%s has not answered within %v.", c.Address, x.Timeout)}
+			err = &model.Error{Message: fmt.Sprintf("%s did not answer within %v.", c.Address, x.Timeout)}
 		}
 		cancel()
 		if err != nil {
@@ -182,23 +182,23 @@ func (x *Examination) model(ctx context.Context) {
 }
 
 func (x *Examination) failed(check string, c registry.Checked, err error) {
-	next := "correct it, then run 'tandem doctor' again"
+	next := "fix it, then run 'tandem doctor' again"
 	var m *model.Error
 	switch {
 	case !errors.As(err, &m):
 	case m.Kind == "auth":
-		next = "put a valid key into the environment of whatever starts Tandem"
+		next = "set a valid key in the environment that Tandem is started with"
 	case c.Address != "":
 		next = "check the network, proxies (HTTPS_PROXY, providers.NAME.proxy) and providers.NAME.baseUrl"
 	case strings.Contains(m.Message, "needs a key"):
-		next = "set the variable in the environment of whatever starts Tandem: editors started from a desktop do not read a shell's files"
+		next = "set the variable in the environment that Tandem is started with; editors started from a desktop do not read shell profiles"
 	}
 	x.add(check, Fails, fmt.Sprintf("%s: %v", cmp.Or(c.Model, "the default model"), err), next)
 }
 
 func (x *Examination) chosen(check string, c registry.Checked) {
 	if c.Model == "script/embedded" {
-		x.add(check, warn, "no model is set and none was found: the embedded script answers, which is no language model",
+		x.add(check, warn, "no model is configured and none was found, so a built-in script answers, which is not a language model",
 			"set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama or LM Studio, then run 'tandem init'")
 		return
 	}
@@ -211,9 +211,9 @@ func (x *Examination) chosen(check string, c registry.Checked) {
 	}
 	switch {
 	case c.Model == "editor":
-		detail, status = "the editor lends its own, which only the editor can tell of", note
+		detail, status = "the editor's own model, which only the editor can check", note
 	case c.Listed != nil && !*c.Listed:
-		detail, status = detail+", which does not list it", warn
+		detail, status = detail+", which does not list this model", warn
 		next = "check the name after the slash"
 	}
 	x.add(check, status, detail, next)
@@ -224,7 +224,7 @@ func (x *Examination) path() {
 	for _, e := range sandbox.SearchPath(x.Getenv("PATH"), x.Roots) {
 		if e.Why != "" {
 			x.add("PATH", note, fmt.Sprintf("%s is not used for commands: %s", e.Dir, e.Why),
-				"correct it, or name the folder in commands.path of your own configuration")
+				"fix the PATH, or add the folder to commands.path in your own configuration")
 		}
 	}
 }
@@ -266,26 +266,26 @@ func (x *Examination) state() {
 		if info, err := os.Stat(have); err == nil && info.IsDir() {
 			break
 		} else if err == nil {
-			x.add("state", Fails, have+" is no folder", "remove it, or set stateDir to another folder")
+			x.add("state", Fails, have+" is not a folder", "remove it, or set stateDir to another folder")
 			return
 		}
 		have = filepath.Dir(have)
 	}
 	if err := writable(have); err != nil {
-		x.add("state", Fails, fmt.Sprintf("%s cannot be written: %v", have, err), "give yourself the right to, or set stateDir to another folder")
+		x.add("state", Fails, fmt.Sprintf("%s cannot be written: %v", have, err), "make it writable, or set stateDir to another folder")
 		return
 	}
 	if err := store.Private(dir); err != nil {
-		x.add("state", Fails, err.Error(), "nothing is kept there until then")
+		x.add("state", Fails, err.Error(), "nothing is stored until then")
 		return
 	}
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
-		x.add("state", warn, dir+" can be read by others, and holds what was said and changed", "chmod 700 "+dir)
+		x.add("state", warn, dir+" is readable by other users, and contains your sessions and file texts", "chmod 700 "+dir)
 		return
 	}
 	detail := dir
 	if have != dir {
-		detail += " (will be made)"
+		detail += " (will be created)"
 	}
 	x.add("state", fine, detail, "")
 }
@@ -294,12 +294,12 @@ func (x *Examination) state() {
 func (x *Examination) store() {
 	path := state.StorePath(x.cfg)
 	if !state.Stored(x.cfg) {
-		x.add("sessions", fine, "none are kept yet", "")
+		x.add("sessions", fine, "none stored yet", "")
 		return
 	}
 	st, err := state.OpenStore(x.cfg)
 	if err != nil {
-		next := "look at its rights and at the space on its disk"
+		next := "check its permissions and the free space of its disk"
 		switch {
 		case errors.Is(err, store.ErrNewer):
 			next = "use the newer Tandem, or move the file away"
@@ -333,12 +333,12 @@ func (x *Examination) inotify(dir string) {
 		return n
 	}
 	watches, instances := limit("max_user_watches"), limit("max_user_instances")
-	detail := fmt.Sprintf("at most %d folders, %d watchers", watches, instances)
+	detail := fmt.Sprintf("inotify limits: %d folders, %d watchers", watches, instances)
 	switch {
 	case watches < 0 || instances < 0:
-		x.add("watching", note, "the system's limits cannot be read; files that it does not watch are looked at now and then", "")
+		x.add("watching", note, "the inotify limits cannot be read; folders that the system does not watch are polled", "")
 	case watches < 8192 || instances < 32:
-		x.add("watching", warn, detail+" for all programs together, which is few; what is over that is looked at now and then",
+		x.add("watching", warn, detail+" for all programs together, which is few; folders above the limit are polled",
 			"sysctl fs.inotify.max_user_watches=65536 fs.inotify.max_user_instances=128")
 	default:
 		x.add("watching", fine, detail, "")
@@ -355,7 +355,7 @@ func (x *Examination) editors() {
 		{"VS Code", "code", "code --install-extension tandem.vsix", []string{
 			".vscode/extensions/tandem.tandem-*", ".vscode-server/extensions/tandem.tandem-*",
 		}},
-		{"Neovim", "nvim", "put editors/nvim on its runtime path, see docs/neovim.md", []string{
+		{"Neovim", "nvim", "add editors/nvim to its runtimepath, see docs/neovim.md", []string{
 			".config/nvim/lua/tandem", ".config/nvim/pack/*/*/*/lua/tandem", ".local/share/nvim/site/pack/*/*/*/lua/tandem",
 			".local/share/nvim/lazy/*/lua/tandem",
 		}},
@@ -370,7 +370,7 @@ func (x *Examination) editors() {
 			}
 		}
 		if where == "" {
-			x.add(e.name, note, "is there; Tandem was not found in the usual places for its extensions", e.next)
+			x.add(e.name, note, "installed, but Tandem was not found in the usual folders for plug-ins", e.next)
 			continue
 		}
 		x.add(e.name, fine, where, "")
@@ -383,10 +383,10 @@ func (x *Examination) sandbox(l sandbox.Level) {
 	case l.Name == sandbox.LevelFull:
 		x.add("sandbox", fine, l.Name+": "+l.Reason, "")
 	case l.Confines():
-		x.add("sandbox", warn, l.Name+": "+l.Reason, "allow user namespaces; with sandbox.level strict nothing less than full is used")
+		x.add("sandbox", warn, l.Name+": "+l.Reason, "allow user namespaces for the full sandbox; sandbox.level strict refuses anything less")
 	case x.cfg.Sandbox.Level == "strict":
-		x.add("sandbox", warn, "none, and sandbox.level is strict, so every command is refused: "+l.Reason, `"auto" asks before every command instead`)
+		x.add("sandbox", warn, "none, and sandbox.level is strict, so every command is refused: "+l.Reason, `set sandbox.level to "auto" to be asked before every command instead`)
 	default:
-		x.add("sandbox", note, "none: "+l.Reason+", so you are asked before every one of them", "")
+		x.add("sandbox", note, "none, so you are asked before every command: "+l.Reason, "")
 	}
 }

@@ -45,11 +45,11 @@ func TestDoctorLooks(t *testing.T) {
 	}
 	want := []string{
 		"ok ~/.vscode/extensions/tandem.tandem-0.1.0 | ",
-		"note is there; Tandem was not found in the usual places for its extensions | put editors/nvim on its runtime path, see docs/neovim.md",
-		"warn at most 1024 folders, 128 watchers for all programs together, which is few; what is over that is looked at now and then | sysctl fs.inotify.max_user_watches=65536 fs.inotify.max_user_instances=128",
-		"note the system's limits cannot be read; files that it does not watch are looked at now and then | ",
-		`warn none, and sandbox.level is strict, so every command is refused: nothing there | "auto" asks before every command instead`,
-		"fail ~/proc/max_user_watches is no folder | remove it, or set stateDir to another folder",
+		"note installed, but Tandem was not found in the usual folders for plug-ins | add editors/nvim to its runtimepath, see docs/neovim.md",
+		"warn inotify limits: 1024 folders, 128 watchers for all programs together, which is few; folders above the limit are polled | sysctl fs.inotify.max_user_watches=65536 fs.inotify.max_user_instances=128",
+		"note the inotify limits cannot be read; folders that the system does not watch are polled | ",
+		`warn none, and sandbox.level is strict, so every command is refused: nothing there | set sandbox.level to "auto" to be asked before every command instead`,
+		"fail ~/proc/max_user_watches is not a folder | remove it, or set stateDir to another folder",
 		"note git is not on the PATH: commands cannot use it | install git",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -87,12 +87,12 @@ func TestDoctorLooksAtSearches(t *testing.T) {
 	}
 	want := []string{
 		"ok ~: 3 files in 2 folders, too few for an index, so each search reads all files | ",
-		"note ~/none cannot be looked through: stat ~/none: no such file or directory | ",
-		"note ~ cannot be looked through: it takes longer than 1ns | ",
-		"ok /w: 3000 files in 200 folders, which get an index after the first search | ",
+		"note ~/none cannot be scanned: stat ~/none: no such file or directory | ",
+		"note ~ cannot be scanned: it took longer than 1ns | ",
+		"ok /w: 3000 files in 200 folders, indexed after the first search | ",
 		"note /w: 3000 files in 200 folders, without an index, so each search reads all files: the folder is far away | ",
-		"note /w has no index, so each search reads all files: it has more than 5000 files | name what need not be searched in .ignore, or open a folder further down",
-		"note /w: 3000 files in 20000 folders, with an index, which each search compares with all files, since the system watches at most 1000 folders for it | sysctl fs.inotify.max_user_watches=80000",
+		"note /w has no index, so each search reads all files: it has more than 5000 files | list the folders to skip in .ignore, or open a subfolder",
+		"note /w: 3000 files in 20000 folders, with an index, but each search checks every file, since the system watches at most 1000 folders | sysctl fs.inotify.max_user_watches=80000",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s", strings.Join(got, "\n"))
@@ -118,7 +118,7 @@ func TestDoctorLooksAtServersAndPlugins(t *testing.T) {
 		got = append(got, f.Status+" "+strings.ReplaceAll(f.Detail, dir, "~"))
 	}
 	want := []string{
-		"ok a: there", "warn b: there is no program none", "warn c: there is no program /none/at/all", "ok d, over HTTP",
+		"ok a: there", "warn b: the program none was not found", "warn c: the program /none/at/all was not found", "ok d, over HTTP",
 		"fail e: it must have either a command or a url", "ok f: there, without a sandbox", "ok p: 1 tools", "fail ~/none/plugin.json: no such file or directory",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -31,7 +31,7 @@ func (x *Examination) searches(ctx context.Context) {
 // late is how long a look has taken that was broken off.
 type late time.Duration
 
-func (l late) Error() string { return fmt.Sprintf("it takes longer than %v", time.Duration(l)) }
+func (l late) Error() string { return fmt.Sprintf("it took longer than %v", time.Duration(l)) }
 
 // foreseen tells of one root.
 func (x *Examination) foreseen(dir string, o tree.Outlook, err error) {
@@ -39,19 +39,19 @@ func (x *Examination) foreseen(dir string, o tree.Outlook, err error) {
 	has := fmt.Sprintf("%s: %s in %s", dir, tools.Count(o.Files, "file"), tools.Count(o.Folders, "folder"))
 	switch {
 	case err != nil:
-		x.add(check, note, fmt.Sprintf("%s cannot be looked through: %v", dir, err), "")
+		x.add(check, note, fmt.Sprintf("%s cannot be scanned: %v", dir, err), "")
 	case o.Files > o.Most:
 		x.add(check, note, fmt.Sprintf("%s has no index, so each search reads all files: %s", dir, o.Reason),
-			"name what need not be searched in .ignore, or open a folder further down")
+			"list the folders to skip in .ignore, or open a subfolder")
 	case o.Few:
 		x.add(check, fine, has+", too few for an index, so each search reads all files", "")
 	case o.Reason != "":
 		x.add(check, note, fmt.Sprintf("%s, without an index, so each search reads all files: %s", has, o.Reason), "")
 	case o.Folders > o.Watched:
-		why := fmt.Sprintf("since the system watches at most %d folders for it", o.Watched)
-		x.add(check, note, has+", with an index, which each search compares with all files, "+why,
+		why := fmt.Sprintf("since the system watches at most %d folders", o.Watched)
+		x.add(check, note, has+", with an index, but each search checks every file, "+why,
 			fmt.Sprintf("sysctl fs.inotify.max_user_watches=%d", 4*o.Folders))
 	default:
-		x.add(check, fine, has+", which get an index after the first search", "")
+		x.add(check, fine, has+", indexed after the first search", "")
 	}
 }

@@ -27,9 +27,9 @@ func (x *Examination) servers() {
 		err := e.Check()
 		switch {
 		case err != nil:
-			x.add(check, Fails, fmt.Sprintf("%s: %v", name, err), "correct mcpServers."+name)
+			x.add(check, Fails, fmt.Sprintf("%s: %v", name, err), "fix mcpServers."+name)
 		case !there:
-			x.add(check, warn, fmt.Sprintf("%s: there is no program %s", name, s.Command), "install it, or give its absolute path")
+			x.add(check, warn, fmt.Sprintf("%s: the program %s was not found", name, s.Command), "install it, or give its absolute path")
 		case s.URL != "":
 			x.add(check, fine, fmt.Sprintf("%s, over HTTP", name), "")
 		case s.Sandbox == "off":
@@ -47,12 +47,12 @@ func (x *Examination) plugins() {
 		path := filepath.Join(folder, plugin.Manifest)
 		js, err := config.ReadFile(path)
 		if err != nil {
-			x.add(check, Fails, fmt.Sprintf("%s: %s", path, config.Reason(err)), "correct the key plugins")
+			x.add(check, Fails, fmt.Sprintf("%s: %s", path, config.Reason(err)), "fix the path in plugins")
 			continue
 		}
 		l, id, err := plugin.Layer(folder, js)
 		if err != nil {
-			x.add(check, Fails, fmt.Sprintf("%s: %v", path, err), "correct it; docs/plugins.md says what it holds")
+			x.add(check, Fails, fmt.Sprintf("%s: %v", path, err), "fix it; docs/plugins.md describes the format")
 			continue
 		}
 		x.add(check, fine, fmt.Sprintf("%s: %d tools", id, l.Len()), "")

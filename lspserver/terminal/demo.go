@@ -51,7 +51,7 @@ func Demo(ctx context.Context, out io.Writer, folder string, connect func() io.R
 		return false, err
 	}
 	play := &demo{out: out, began: time.Now()}
-	play.say("tandem", "an editor opens calc.go; the model is a script that is part of this program, everything else is real")
+	play.say("tandem", "an editor opens calc.go; the model is a built-in script, everything else is real")
 	return play.run(ctx, connect(), path, script)
 }
 
@@ -141,7 +141,7 @@ func (d *demo) review(ctx context.Context, session string) (bool, error) {
 func (d *demo) verdict(ok bool, what string) bool {
 	mark := "✓ "
 	if !ok {
-		mark = "✗ not so: "
+		mark = "✗ failed: "
 	}
 	fmt.Fprintln(d.out, mark+what)
 	return ok
@@ -161,7 +161,7 @@ func (d *demo) typeAfter(ctx context.Context, mark, s string) {
 		}
 		err := d.buffer.Insert(ctx, s[i:i+1], func(now string) int { return strings.Index(now, mark+s[:i]) + len(mark) + i })
 		if err != nil {
-			d.say("editor", "the server is gone: %v", err)
+			d.say("editor", "the server has exited: %v", err)
 			return
 		}
 	}

@@ -189,7 +189,7 @@ func (p *Printer) permission(ctx context.Context, q protocol.PermissionParams) (
 		if !p.nobody {
 			p.nobody = true
 			p.newline()
-			fmt.Fprintf(p.info, "! %v, so nobody can be asked, and what needs permission is refused\n", err)
+			fmt.Fprintf(p.info, "! %v, so no permission prompt can be shown. Actions that need one are refused.\n", err)
 		}
 		return protocol.PermissionResult{}, client.ErrNobody
 	case ctx.Err() != nil:
