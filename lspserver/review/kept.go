@@ -144,7 +144,7 @@ func (l *Log) restoreChange(s *Step) {
 		before: s.Before, after: s.After, origin: s.Origin, dest: s.Path, command: s.Command,
 	})
 	o.allow(s.Allowed)
-	t.land(t.settled, o)
+	t.land(t.settled, o, anyRevision)
 }
 
 // applyForeign takes in that somebody else has made this of the text.
@@ -154,10 +154,10 @@ func (t *track) applyForeign(now text.Text) {
 		return
 	}
 	w.keep()
-	if !w.recall(now, false) {
+	if !w.restore(anyRevision, now) {
 		w.change(text.Diff(w.text, now))
-		w.step(false)
 	}
+	w.keep()
 }
 
 // applyPresent takes in what a file says when a session is loaded. A person who typed it had the
@@ -170,12 +170,11 @@ func (t *track) applyPresent(now filetime.Snapshot, left string) {
 	case left == digest(now.Text.String()), now.Open && now.Dirty:
 		t.applyForeign(now.Text)
 	case left != "":
-		t.overwritten(w, now.Text)
-		w.keep()
+		t.overwritten(w, now.Text, anyRevision)
 	default:
 		stood := w.statuses(len(t.edits))
 		w.keep()
-		if !w.recall(now.Text, true) {
+		if !w.restore(anyRevision, now.Text) {
 			t.applyForeign(now.Text)
 			return
 		}
@@ -236,7 +235,6 @@ func (l *Log) restoreDecision(d Decision, by *Step) {
 	case by != nil && after.Equal(by.After):
 		w.keep()
 		w.text, w.pieces = after, pieces
-		w.step(true)
 	case by != nil:
 		t.applyForeign(by.After)
 	}

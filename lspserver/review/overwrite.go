@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
 )
@@ -16,26 +15,12 @@ import (
 // judge. Only what is the agent's own text stays in the review, so a hunk is never shown over lines
 // of a program. A person's typing settles nothing: it amends.
 
-// byProgram counts the first of some revisions that are one write of another program, and gives the
-// text after them.
-func byProgram(now text.Text, revs []filetime.Revision) (int, text.Text) {
-	for i, r := range revs {
-		if r.Author != filetime.Disk || r.Set.Validate(now) != nil {
-			return 0, now
-		}
-		if now = r.Set.Apply(now); !r.Part {
-			return i + 1, now
-		}
-	}
-	return 0, now
-}
-
 // overwritten takes in that another program made this of the text. A text that the file had before
 // is what it was then, so that `git stash pop` brings back what `git stash` took.
-func (t *track) overwritten(w *weave, after text.Text) {
+func (t *track) overwritten(w *weave, after text.Text, restores uint64) {
 	stood := w.statuses(len(t.edits))
 	w.keep()
-	if !w.recall(after, true) {
+	if restores == 0 || !w.restore(restores, after) {
 		lines := show.Lines(w.text, after)
 		in := t.below(w, after, lines)
 		w.change(lines)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"tandem/filetime"
 	"tandem/filetime/text"
 )
 
@@ -234,42 +233,6 @@ func TestOverwrittenLines(t *testing.T) {
 	}
 	if withoutBlanks(" a\tb\n c ") != "abc" {
 		t.Error("blanks are letters")
-	}
-}
-
-// TestToldTogether: revisions that do together what a set does are found, in one or in parts, and by no detour.
-func TestToldTogether(t *testing.T) {
-	from := text.New("abcdef")
-	want := text.Set{{Start: 1, End: 2, New: "B"}, {Start: 4, End: 5, New: "EE"}}
-	step := func(start, end int, new string, part bool) filetime.Revision {
-		return filetime.Revision{Set: text.Set{{Start: start, End: end, New: new}}, Part: part}
-	}
-	session := step(0, 6, "aBcdEEf", false)
-	session.Session = "s"
-	for name, tt := range map[string]struct {
-		revs []filetime.Revision
-		want int
-	}{
-		"in one":                 {[]filetime.Revision{{Set: want}}, 1},
-		"all of the text":        {[]filetime.Revision{step(0, 6, "aBcdEEf", false)}, 1},
-		"in parts":               {[]filetime.Revision{step(4, 5, "EE", true), step(1, 2, "B", false)}, 2},
-		"apart":                  {[]filetime.Revision{step(4, 5, "EE", false), step(1, 2, "B", false)}, 2},
-		"by a detour":            {[]filetime.Revision{step(0, 0, "x", false), step(0, 1, "", false), {Set: want}}, 0},
-		"a part is missing":      {[]filetime.Revision{step(4, 5, "EE", true)}, 0},
-		"another text":           {[]filetime.Revision{step(4, 5, "XX", true), step(1, 2, "B", false)}, 0},
-		"with more behind":       {[]filetime.Revision{{Set: want}, step(0, 0, "x", false)}, 1},
-		"by a session":           {[]filetime.Revision{session}, 0},
-		"what does not fit":      {[]filetime.Revision{step(40, 50, "B", true), step(1, 2, "EE", false)}, 0},
-		"nothing":                {nil, 0},
-		"as large, but not that": {[]filetime.Revision{step(0, 2, "xyz", false)}, 0},
-	} {
-		n, after := prefixEqual(from, want, tt.revs)
-		if n != tt.want || n > 0 && after.String() != "aBcdEEf" || n == 0 && !after.Equal(from) {
-			t.Errorf("%s: %d, %q", name, n, after.String())
-		}
-	}
-	if gone, fresh := sizes(want); gone != 2 || fresh != 3 {
-		t.Errorf("%d and %d bytes", gone, fresh)
 	}
 }
 

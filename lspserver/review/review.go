@@ -234,7 +234,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		if f.From.Len() > 0 {
 			from = f.From
 		}
-		t = newTrack(f.Path, newWeave(from, f.Rev))
+		t = newTrack(f.Path, newWeave(from, 0)) // the text before stood at an earlier revision
 		l.tracks[f.Path] = t
 	}
 	if o := t.at(f.Rev); o != nil && o.call == c.Call && f.Origin == "" { // found in the history before we were told
@@ -256,11 +256,15 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	if f.Rev < w.rev { // told late, and its revision is not known any more: its text is somebody else's
 		return
 	}
+	restores := uint64(0)
 	if revs, _, ok := l.files.History(t.path, w.rev); ok {
-		revs = slices.DeleteFunc(revs, func(r filetime.Revision) bool { return r.Rev >= f.Rev })
+		i := slices.IndexFunc(revs, func(r filetime.Revision) bool { return r.Rev >= f.Rev })
+		if i >= 0 {
+			restores, revs = revs[i].Restores, revs[:i]
+		}
 		l.follow(t, w, revs)
 	}
-	t.land(w, o)
+	t.land(w, o, restores)
 	w.rev = f.Rev
 }
 
@@ -336,16 +340,16 @@ func (l *Log) name(h *hunk, n int) {
 	h.op.hunks = append(h.op.hunks, h)
 }
 
-// land applies an operation to a weave, after bringing the text to the operation's base.
-func (t *track) land(w *weave, o *op) {
+// land applies an operation to a weave, after bringing the text to the operation's base. restores is
+// the revision that it restores.
+func (t *track) land(w *weave, o *op, restores uint64) {
 	w.keep()
 	if !w.text.Equal(o.before) {
 		w.change(text.Diff(w.text, o.before))
 		w.keep()
-		w.sameStep = true
 	}
 	stood := w.statuses(len(t.edits))
-	if o.command && o.origin == "" && w.recall(o.after, true) { // the agent's own git checkout: nothing of it is left to judge
+	if o.command && o.origin == "" && restores > 0 && w.restore(restores, o.after) { // the agent's own git checkout: nothing of it is left to judge
 		w.markLost(stood, false)
 		for i := range o.set {
 			w.lost[o.first+i] = false
@@ -353,7 +357,6 @@ func (t *track) land(w *weave, o *op) {
 		return
 	}
 	w.land(o.set, func(i int) int { return o.first + i })
-	w.step(true)
 }
 
 // follow applies revisions to a weave.
@@ -366,65 +369,63 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		o := t.at(r.Rev)
 		ours := r.Session == l.session
 		w.keep()
-		alone := true
 		switch {
 		case o != nil && o.call == r.Call && o.before.Equal(w.text) && o.after.Equal(r.Set.Apply(w.text)):
-			t.land(w, o)
+			t.land(w, o, r.Restores)
 		case ours && t.plannedReverts[r.Call].edits != nil:
 			t.plannedReverts[r.Call].apply(w, r.Set)
 		case o == nil && ours:
 			o = l.add(t, op{
 				rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text), command: r.Author == filetime.Command,
 			})
-			t.land(w, o)
+			t.land(w, o, r.Restores)
 		case o != nil && ours:
 			after := r.Set.Apply(w.text)
-			t.land(w, o)
+			t.land(w, o, r.Restores)
 			w.change(text.Diff(w.text, after))
 		default:
-			var after text.Text
-			if n, after = byProgram(w.text, revs); n > 0 {
-				t.overwritten(w, after)
-				alone = false
-				break
-			}
-			if n = t.followRevert(w, revs); n > 0 {
-				break
-			}
-			if n = t.followRecall(w, revs); n > 0 {
-				break
-			}
-			if n = t.followEditorUndo(w, revs); n == 0 {
-				w.change(r.Set)
-				n, alone = 1, false
-			}
+			n = t.followOthers(w, revs)
 		}
-		if !w.snapshots[w.current[0]].text.Equal(w.text) {
-			w.step(alone)
-		}
-		w.sameStep = revs[n-1].Part
 		w.rev = revs[n-1].Rev
 		revs = revs[n:]
 	}
 }
 
-// followRecall recognises revisions of one didChange that lead back to a snapshot. It returns their
-// number, 0 if they do not.
-func (t *track) followRecall(w *weave, revs []filetime.Revision) int {
-	now := w.text
-	for i, r := range revs {
-		if r.Session != "" || t.revertRecords[r.Rev].edits != nil || r.Set.Validate(now) != nil {
-			return 0
-		}
-		if now = r.Set.Apply(now); r.Part {
-			continue
-		}
-		if w.recall(now, false) {
-			return i + 1
-		}
-		break
+// followOthers applies the first of some revisions, with those that belong to it, and returns their
+// number.
+func (t *track) followOthers(w *weave, revs []filetime.Revision) int {
+	n, after := oneChange(w.text, revs)
+	restores := revs[n-1].Restores
+	if revs[0].Author == filetime.Disk {
+		t.overwritten(w, after, restores)
+		return n
 	}
-	return 0
+	if n := t.followRevert(w, revs); n > 0 {
+		return n
+	}
+	if restores > 0 && w.restore(restores, after) {
+		return n
+	}
+	w.change(revs[0].Set)
+	return 1
+}
+
+// oneChange counts the first of some revisions which were reported in one notification, or are one
+// write of a program, and gives the text after them.
+func oneChange(now text.Text, revs []filetime.Revision) (int, text.Text) {
+	after := revs[0].Set.Apply(now)
+	for i, r := range revs {
+		if i > 0 {
+			if r.Author != revs[0].Author || r.Session != "" || r.Set.Validate(after) != nil {
+				break
+			}
+			after = r.Set.Apply(after)
+		}
+		if !r.Part {
+			return i + 1, after
+		}
+	}
+	return 1, revs[0].Set.Apply(now)
 }
 
 // followRevert takes in the first of some revisions where they are one of ours that takes edits
@@ -452,76 +453,6 @@ func (t *track) followRevert(w *weave, revs []filetime.Revision) int {
 	return 0
 }
 
-// followEditorUndo takes in that the first of some revisions, all together, are just what takes an
-// operation back or brings it again, whatever edits they were told with: an editor's own undo and
-// redo. It gives their number, 0 where they are not.
-func (t *track) followEditorUndo(w *weave, revs []filetime.Revision) int {
-	near := slices.Collect(maps.Keys(w.near(revs[0].Set)))
-	if len(near) == 0 {
-		return 0
-	}
-	var whole []func(int) bool
-	for _, o := range slices.Backward(t.ops) {
-		whole = append(whole, func(e int) bool { return e >= o.first && e < o.first+len(o.set) })
-	}
-	// Where it may be either, it is an undo: what is gone then need not be looked at any more.
-	for _, again := range []bool{false, true} {
-		for _, in := range whole {
-			if !slices.ContainsFunc(near, in) {
-				continue
-			}
-			if set, pieces := w.flip(in, again); len(set) > 0 {
-				if n, after := prefixEqual(w.text, set, revs); n > 0 {
-					w.text, w.pieces = after, pieces
-					return n
-				}
-			}
-		}
-	}
-	return 0
-}
-
-// prefixEqual says how many of the first revisions together do what set does to a text, and gives
-// the text after them. Those that were told apart may do it by no detour: what is typed and deleted
-// again was no part of it.
-func prefixEqual(from text.Text, set text.Set, revs []filetime.Revision) (int, text.Text) {
-	want := text.Text{}
-	gone, fresh := sizes(set)
-	now, at, one := from, 0, true
-	for i, r := range revs[:min(len(revs), len(set)+2)] {
-		if r.Session != "" {
-			break
-		}
-		g, f := sizes(r.Set)
-		gone, fresh = gone-g, fresh-f
-		one = one && (i == 0 || revs[i-1].Part)
-		if r.Part || gone != fresh || !one && gone != 0 {
-			continue
-		}
-		if want.Len() == 0 {
-			want = set.Apply(from)
-		}
-		for ; at <= i; at++ {
-			if revs[at].Set.Validate(now) != nil {
-				return 0, from
-			}
-			now = revs[at].Set.Apply(now)
-		}
-		if now.Equal(want) {
-			return i + 1, now
-		}
-	}
-	return 0, from
-}
-
-// sizes is how many bytes a set takes away, and how many it puts in.
-func sizes(s text.Set) (gone, fresh int) {
-	for _, e := range s {
-		gone, fresh = gone+e.End-e.Start, fresh+len(e.New)
-	}
-	return gone, fresh
-}
-
 // now returns the weave of a file's present text.
 func (l *Log) now(t *track) (*weave, filetime.Snapshot) {
 	if t.entry != filetime.File {
@@ -547,7 +478,7 @@ func (l *Log) now(t *track) (*weave, filetime.Snapshot) {
 		case now.Open:
 			w.change(text.Diff(w.text, now.Text))
 		default:
-			t.overwritten(w, now.Text)
+			t.overwritten(w, now.Text, anyRevision)
 		}
 		w.rev = now.Rev
 	}

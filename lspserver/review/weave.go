@@ -1,6 +1,7 @@
 package review
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,106 +24,42 @@ type weave struct {
 	rev       uint64
 	text      text.Text
 	pieces    []piece
-	snapshots []snapshot
-	current   []int // which of past it is now: several where the text does not tell, the likeliest first
-	sameStep  bool  // the next change belongs to the same didChange as the latest
+	snapshots []snapshot // ascending by revision, see keep; shared by clones, so never changed
 	// lost maps the edits that a program's write removed; true if the model was not notified. Never
 	// changed.
 	lost map[int]bool
 }
 
-// snapshot is what a weave was after a change, or before the first one; never changed.
+// snapshot is what was known of the text of a revision.
 type snapshot struct {
+	rev    uint64
 	text   text.Text
 	pieces []piece
-	prev   []int // the snapshot before, and those before that where an editor's undo leads there at once
-	run    int   // one number for those between which nothing of the agent's happened
 }
 
-// keep adds the present state to the snapshots.
+// anyRevision is the limit of restore where the history does not tell which revision a text is of.
+const anyRevision = math.MaxUint64
+
+// keep records the present state, for a change that restores it.
 func (w *weave) keep() {
-	if len(w.snapshots) == 0 {
-		w.snapshots, w.current = []snapshot{{text: w.text, pieces: w.pieces}}, []int{0}
-		return
-	}
-	m := w.snapshots[w.current[0]]
-	switch {
-	case !m.text.Equal(w.text):
-		w.step(false)
-	case len(m.pieces) != len(w.pieces) || len(m.pieces) > 0 && &m.pieces[0] != &w.pieces[0]:
-		m.pieces = w.pieces
-		w.snapshots = slices.Clone(w.snapshots)
-		w.snapshots[w.current[0]] = m
-	}
-}
-
-// step adds a snapshot after a change. alone marks a change of the agent's or a revert of one,
-// which editors undo as one step.
-func (w *weave) step(alone bool) {
 	const most = 256
-	if len(w.snapshots) == most {
-		w.forget(most / 4)
+	old := w.snapshots
+	if n := len(old); n > 0 && old[n-1].rev == w.rev && old[n-1].text.Equal(w.text) {
+		old = old[:n-1]
 	}
-	m := snapshot{w.text, w.pieces, w.current, 0}
-	if len(w.current) > 0 {
-		m.run = w.snapshots[w.current[0]].run
-		if w.sameStep {
-			m.prev = slices.Concat(w.current, w.snapshots[w.current[0]].prev)
-		}
-	}
-	w.sameStep = false
-	if alone {
-		for _, p := range w.snapshots {
-			m.run = max(m.run, p.run+1)
-		}
-	}
-	w.snapshots = append(slices.Clip(w.snapshots), m)
-	w.current = []int{len(w.snapshots) - 1}
+	w.snapshots = append(slices.Clip(old[max(0, len(old)-most):]), snapshot{w.rev, w.text, w.pieces})
 }
 
-// forget drops the n oldest snapshots.
-func (w *weave) forget(n int) {
-	later := func(at []int) (out []int) {
-		for _, i := range at {
-			if i >= n {
-				out = append(out, i-n)
-			}
-		}
-		return out
-	}
-	w.snapshots, w.current = slices.Clone(w.snapshots[n:]), later(w.current)
-	if w.current == nil { // it is one of them
-		w.snapshots = nil
-	}
-	for i := range w.snapshots {
-		w.snapshots[i].prev = later(w.snapshots[i].prev)
-	}
-}
-
-// recall restores the snapshot with a text if an editor's undo or redo can lead to it: over one
-// change of the agent's or any number of others. With far it may lead over any changes, as when a
-// program restores a file. It returns false if there is no such snapshot.
-func (w *weave) recall(t text.Text, far bool) bool {
-	var found []int
-	for i, m := range slices.Backward(w.snapshots) {
-		leads := !slices.Contains(w.current, i) && slices.ContainsFunc(w.current, func(at int) bool {
-			return far || m.run == w.snapshots[at].run || slices.Contains(m.prev, at) || slices.Contains(w.snapshots[at].prev, i)
-		})
-		if leads && m.text.Equal(t) {
-			found = append(found, i)
+// restore puts back what was known of a text when it last stood, which was at revision rev or, where
+// that one was not followed by itself, before it. It returns false if nothing is known of it.
+func (w *weave) restore(rev uint64, t text.Text) bool {
+	for _, m := range slices.Backward(w.snapshots) {
+		if m.rev <= rev && m.text.Equal(t) {
+			w.text, w.pieces = m.text, m.pieces
+			return true
 		}
 	}
-	if found == nil {
-		return false
-	}
-	if far {
-		w.snapshots = slices.Clone(w.snapshots)
-		for _, i := range found {
-			w.snapshots[i].prev = slices.Concat(w.snapshots[i].prev, w.current)
-		}
-	}
-	w.text, w.pieces, w.current = w.snapshots[found[0]].text, w.snapshots[found[0]].pieces, found
-	return true
+	return false
 }
 
 // piece is a run of text with one history.
@@ -160,7 +97,7 @@ func newWeave(t text.Text, rev uint64) *weave {
 }
 
 func (w *weave) clone() *weave {
-	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), snapshots: w.snapshots, current: w.current, lost: w.lost}
+	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), snapshots: w.snapshots, lost: w.lost}
 }
 
 // land applies an edit of the agent's; number returns the number of each part of the set.
@@ -531,30 +468,6 @@ func (w *weave) flip(in func(edit int) bool, again bool) (text.Set, []piece) {
 		out = append(out, p)
 	}
 	return set, compact(out)
-}
-
-// near lists the edits of the agent's whose text, there or not, a set comes in touch with.
-func (w *weave) near(set text.Set) map[int]bool {
-	out := map[int]bool{}
-	off, i := 0, 0
-	for _, p := range w.pieces {
-		end := off
-		if p.deletedBy == 0 {
-			end += p.size
-		}
-		for i < len(set) && set[i].End < off {
-			i++
-		}
-		if i < len(set) && set[i].Start <= end {
-			for _, edit := range append([]int{p.insertedBy, p.deletedBy}, p.formerDeleters...) {
-				if edit > 0 {
-					out[edit] = true
-				}
-			}
-		}
-		off = end
-	}
-	return out
 }
 
 // editStatus is the state of an edit of the agent's in the present text.
