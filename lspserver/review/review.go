@@ -349,7 +349,8 @@ func (t *track) land(w *weave, o *op, restores uint64) {
 		w.keep()
 	}
 	stood := w.statuses(len(t.edits))
-	if o.command && o.origin == "" && restores > 0 && w.restore(restores, o.after) { // the agent's own git checkout: nothing of it is left to judge
+	// What the agent's own git checkout takes back, and the checkout itself, nobody has to judge.
+	if o.command && o.origin == "" && restores > 0 && w.restore(restores, o.after) {
 		w.markLost(stood, false)
 		for i := range o.set {
 			w.lost[o.first+i] = false

@@ -37,7 +37,7 @@ type snapshot struct {
 	pieces []piece
 }
 
-// anyRevision is the limit of restore where the history does not tell which revision a text is of.
+// anyRevision is the limit of restore where the history does not name the revision.
 const anyRevision = math.MaxUint64
 
 // keep records the present state, for a change that restores it.
@@ -50,8 +50,8 @@ func (w *weave) keep() {
 	w.snapshots = append(slices.Clip(old[max(0, len(old)-most):]), snapshot{w.rev, w.text, w.pieces})
 }
 
-// restore puts back what was known of a text when it last stood, which was at revision rev or, where
-// that one was not followed by itself, before it. It returns false if nothing is known of it.
+// restore puts back what was known of a text at revision rev or, where that one is not among the
+// snapshots, at the latest before it that had the text. It returns false if there is none.
 func (w *weave) restore(rev uint64, t text.Text) bool {
 	for _, m := range slices.Backward(w.snapshots) {
 		if m.rev <= rev && m.text.Equal(t) {
