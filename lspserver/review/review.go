@@ -340,8 +340,8 @@ func (l *Log) name(h *hunk, n int) {
 	h.op.hunks = append(h.op.hunks, h)
 }
 
-// land applies an operation to a weave, after bringing the text to the operation's base. restores is
-// the revision that it restores.
+// land applies an operation to a weave, after bringing the text to the operation's base. The
+// operation restores the revision restores, 0 for none.
 func (t *track) land(w *weave, o *op, restores uint64) {
 	w.keep()
 	if !w.text.Equal(o.before) {
