@@ -43,7 +43,7 @@ func TestOpeningEnds(t *testing.T) {
 			t.Error(err)
 		}
 		models.do = func(string) (model.Model, error) { panic("opener") }
-		if _, err := s.Prompt(t.Context(), slow); err == nil || !strings.Contains(err.Error(), "fault inside") {
+		if _, err := s.Prompt(t.Context(), slow); err == nil || !strings.Contains(err.Error(), "internal error") {
 			t.Error(err)
 		}
 		if s.Busy() || s.Title() != "" || s.History() != nil {

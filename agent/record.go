@@ -164,7 +164,7 @@ func (r *record) write(entries []store.Entry, how func([]store.Entry) error, now
 		r.mu.Lock()
 		r.broken = true
 		r.mu.Unlock()
-		r.log.Error("the session is not kept any more: too much could not be written")
+		r.log.Error("the session is no longer stored: too much could not be written")
 		return err
 	}
 	r.missed = entries
@@ -181,7 +181,7 @@ func (r *record) sound(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.log.Error("the store panicked", "panic", v, "stack", string(debug.Stack()))
-			err = errors.New("there was a fault inside the store")
+			err = errors.New("an internal error occurred in the store")
 		}
 	}()
 	return do()

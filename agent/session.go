@@ -568,7 +568,7 @@ func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env
 			}
 			key, err := s.o.Shared.Key(w.KeyEnv(), w.APIKeyCommand)
 			if err != nil {
-				err = fmt.Errorf("the key cannot be had: webSearch.apiKeyCommand %w", err)
+				err = fmt.Errorf("the key is not available: webSearch.apiKeyCommand %w", err)
 			}
 			return key, err
 		}}

@@ -101,7 +101,7 @@ func (t *Turn) guarded(do func() (StopReason, error)) (stop StopReason, err erro
 	defer func() {
 		if v := recover(); v != nil {
 			t.s.o.Log.Error("turn panicked", "panic", v, "stack", string(debug.Stack()))
-			stop, err = Failed, errors.New("there was a fault inside Tandem; the session goes on, and the log has the details")
+			stop, err = Failed, errors.New("an internal error occurred in Tandem; the session continues, and the log has the details")
 		}
 	}()
 	return do()
@@ -111,7 +111,7 @@ func (t *Turn) guarded(do func() (StopReason, error)) (stop StopReason, err erro
 func (t *Turn) answer() (StopReason, error) {
 	s := t.s
 	if unseen := prompt.Unseen(s.fitting(t.in.Blocks)); len(unseen) > 0 {
-		t.tell(Event{Notice: fmt.Sprintf("The model does not get what was attached: %s. It takes text, and images in PNG, JPEG, "+
+		t.tell(Event{Notice: fmt.Sprintf("The attachment was not sent to the model: %s. It takes text, and images in PNG, JPEG, "+
 			"GIF and WebP of up to limits.maxImageBytes.", strings.Join(unseen, ", "))})
 	}
 	l := &loop.Loop{

@@ -89,7 +89,7 @@ func TestFindingC5AStoreThatCannotBeOpened(t *testing.T) {
 	o := options(nil)
 	o.Store = func(config.Config) (store.Store, error) { return nil, store.ErrDamaged }
 	r := start(t, conformance.Options{Heard: func(method string, params json.RawMessage) {
-		if method == "window/showMessage" && strings.Contains(string(params), "sessions are not kept") {
+		if method == "window/showMessage" && strings.Contains(string(params), "sessions are not stored") {
 			told <- string(params)
 		}
 	}}, o)

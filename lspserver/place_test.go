@@ -133,7 +133,7 @@ func TestFindingS2OwnFiles(t *testing.T) {
 	}
 	r := start(t, conformance.Options{
 		Root: home, Settings: map[string]any{"mode": "auto", "closedFiles": "disk"},
-		Pick: func(string, []string) string { return "Work in it" },
+		Pick: func(string, []string) string { return "Work in this folder" },
 	}, so)
 	defer r.end()
 	r.write("dotfiles/tandem/config.json", "canary")
@@ -204,7 +204,7 @@ func TestCaseP35FindingS2WideRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, root := range []string{"/", home, filepath.Dir(home), own, "/etc", "/usr"} {
-		for _, answer := range []string{"Work in it", "Reject", ""} {
+		for _, answer := range []string{"Work in this folder", "Reject", ""} {
 			var asked [][]string
 			r := start(t, conformance.Options{Root: root, Pick: func(_ string, actions []string) string {
 				asked = append(asked, actions)
@@ -213,7 +213,7 @@ func TestCaseP35FindingS2WideRoots(t *testing.T) {
 			if len(asked) != 0 {
 				t.Errorf("%s: initialize asked", root)
 			}
-			if answer != "Work in it" {
+			if answer != "Work in this folder" {
 				if e := r.refused("tandem/session/new", map[string]any{}); e.Code != -32014 || len(asked) != 1 {
 					t.Errorf("%s, %q: %v, asked %q", root, answer, e, asked)
 				}

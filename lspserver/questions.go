@@ -36,8 +36,9 @@ import (
 //  7. Only the allowing answer allows. No answer, an error, the end of the turn or of the client refuse.
 type questions struct {
 	call func(ctx context.Context, p lsp.ShowMessageRequestParams) (picked string, err error)
-	tell func(message string) // shows a message
-	name func(path string) string
+	tell func(message string)     // shows a message
+	name func(path string) string // of a file, relative to its workspace folder
+	dir  func(path string) string // of a folder, with ~ for the home folder
 	now  func() time.Time
 	safe func(text string) string // escapes Markdown
 
@@ -67,7 +68,7 @@ func newQuestions(s *server) *questions {
 			err := call(ctx, s.conn, protocol.WindowShowMessageRequest, p, &r)
 			return r.Title, err
 		},
-		tell: s.warn, name: s.b.Short, now: s.o.Now, safe: func(t string) string { return s.client.harmless(t) },
+		tell: s.warn, name: s.b.Short, dir: s.b.Tilde, now: s.o.Now, safe: func(t string) string { return s.client.harmless(t) },
 	}
 }
 
@@ -121,12 +122,12 @@ func (q *questions) permit(ctx context.Context, t *turn, about run.Question) (ru
 
 // folder asks whether to work in a folder that is as wide as the home folder. No answer is a no.
 func (q *questions) folder(ctx context.Context, path string) (yes bool) {
-	const work = "Work in it"
+	const work = "Work in this folder"
 	about := []string{
-		show.Visible(path, false), "Everything below it may then be read, and changed as the mode says. A folder of a project is the better choice.",
+		show.Visible(path, false), "The agent could then read everything in it, and change it as the mode allows. The folder of a project is a better choice.",
 	}
 	err := q.inTurn(ctx, &turn{}, func(t *turn) error {
-		pages := q.paged("may the agent work in this whole folder?", about, false)
+		pages := q.paged("work in this whole folder?", about, false)
 		picked, err := q.ask(ctx, t, lsp.MessageTypeWarning, strings.Join(pages, "\n"), []string{reject, work})
 		yes = err == nil && picked == work
 		return err
@@ -321,18 +322,18 @@ func (q *questions) pagesOf(about run.Question) []page {
 	}
 	why := show.Visible(about.Judged.Why, false)
 	if command := about.Plan.Command(); command != "" {
-		lines := []string{counted(command)}
+		var lines []string
 		if title := about.Plan.Title; !strings.HasPrefix(title, "$ ") { // more than the line itself
 			lines = append(lines, show.Visible(title, false))
 		}
 		for _, l := range about.Plan.Locations {
-			lines = append(lines, "in "+show.Visible(l.Path, false))
+			lines = append(lines, "in "+q.dir(l.Path))
 		}
 		if about.Unkept != "" {
 			lines = append(lines, show.Visible(about.Unkept, false))
 		}
-		add("", "Show command", q.paged("a command asks to be run", append(lines, why), false))
-		add("Run once", "", q.paged("this is the command", strings.Split(show.Visible(command, true), "\n"), true))
+		add("", "Show command", q.paged(asked(command), append(lines, why), false))
+		add("Run once", "", q.paged("run this command?", strings.Split(show.Visible(command, true), "\n"), true))
 		return out
 	}
 	lines := []string{show.Visible(about.Plan.Title, false)}
@@ -341,34 +342,27 @@ func (q *questions) pagesOf(about run.Question) []page {
 		lines = append(lines, summed(show.Visible(q.name(d.Path), false), d))
 		diff = append(diff, strings.Split(strings.TrimSuffix(show.Visible(d.Unified, true), "\n"), "\n")...)
 	}
-	then := ""
-	if len(diff) > 0 {
-		then = "Show the diff"
+	if len(diff) == 0 {
+		add("Allow once", "", q.paged("allow this?", append(lines, why), false))
+		return out
 	}
-	add("Allow once", then, q.paged("may this be done?", append(lines, why), false))
-	if then != "" {
-		add("Allow once", "", q.paged("this is the change", diff, true))
-	}
+	add("Allow once", "Show diff", q.paged("allow this change?", append(lines, why), false))
+	add("Allow once", "", q.paged("allow this change?", diff, true))
 	return out
 }
 
-// counted describes the size of a command.
-func counted(command string) string {
-	lines := strings.Count(strings.TrimSuffix(command, "\n"), "\n") + 1
-	return fmt.Sprintf("%d %s, %d bytes", lines, plural(lines, "line"), len(command))
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return what
+// asked is the question about a command that is not shown yet.
+func asked(command string) string {
+	if lines := strings.Count(strings.TrimSuffix(command, "\n"), "\n") + 1; lines > 1 {
+		return fmt.Sprintf("run a command of %d lines?", lines)
 	}
-	return what + "s"
+	return "run a command?"
 }
 
 // summed summarises the change of one file in a line.
 func summed(name string, d run.DiffPreview) string {
 	if d.Unified == "" {
-		return fmt.Sprintf("%s: too large to be shown, %d bytes become %d", name, len(d.Old), len(d.New))
+		return fmt.Sprintf("%s: too large to show (%d bytes before, %d after)", name, len(d.Old), len(d.New))
 	}
 	added, removed, first := 0, 0, 0
 	for line := range strings.Lines(d.Unified) {

@@ -35,7 +35,7 @@ type screen struct {
 func newScreen(answer func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error)) *screen {
 	s := &screen{}
 	s.questions = &questions{
-		now: time.Now, safe: client{}.harmless, name: func(p string) string { return p }, tell: func(m string) { s.told = append(s.told, m) },
+		now: time.Now, safe: client{}.harmless, name: func(p string) string { return p }, dir: func(p string) string { return "~" + p }, tell: func(m string) { s.told = append(s.told, m) },
 		call: func(ctx context.Context, p lsp.ShowMessageRequestParams) (string, error) {
 			s.mu.Lock()
 			s.shown = append(s.shown, p)
@@ -113,8 +113,8 @@ func TestFindingL1ACommandTakesTwoSteps(t *testing.T) {
 		t.Fatalf("%d pages: %+v", len(s.shown), s.shown)
 	}
 	for i, want := range []string{
-		"Tandem: a command asks to be run\n2 lines, 17 bytes\nin /ws\nDeletes files: rm -rf build [Reject] [Show command]",
-		"Tandem: this is the command\n1│ make\n2│ rm -rf build [Reject] [Run once]",
+		"Tandem: run a command of 2 lines?\nin ~/ws\nDeletes files: rm -rf build [Reject] [Show command]",
+		"Tandem: run this command?\n1│ make\n2│ rm -rf build [Reject] [Run once]",
 	} {
 		got := s.shown[i].Message
 		for _, a := range s.shown[i].Actions {
@@ -135,7 +135,7 @@ func TestFindingL1AChangeCanBeSeen(t *testing.T) {
 	if m := s.shown[0].Message; !strings.Contains(m, "a.txt +2 −1, line 1") {
 		t.Error(m)
 	}
-	if titles := fmt.Sprint(s.shown[0].Actions); titles != "[{Reject} {Allow once} {Show the diff}]" {
+	if titles := fmt.Sprint(s.shown[0].Actions); titles != "[{Reject} {Allow once} {Show diff}]" {
 		t.Error(titles)
 	}
 	if m := s.shown[1].Message; !strings.Contains(m, "-two") || !strings.Contains(m, "+three") {
@@ -157,7 +157,7 @@ func TestF204APlainClientAnswersOnce(t *testing.T) {
 		}
 		for _, p := range s.shown {
 			for _, a := range p.Actions {
-				if !slices.Contains([]string{"Reject", "Show command", "Run once", "Allow once", "Show the diff"}, a.Title) {
+				if !slices.Contains([]string{"Reject", "Show command", "Run once", "Allow once", "Show diff"}, a.Title) {
 					t.Errorf("%s offers %q", name, a.Title)
 				}
 			}

@@ -18,12 +18,13 @@ func (s *server) mismatch() string {
 	if theirs == 0 || theirs == protocol.Version {
 		return ""
 	}
-	older, who := "the editor's plugin", "the plugin"
+	const rest = "Until then only what both know works."
 	if theirs > protocol.Version {
-		older, who = "the program", "the program tandem"
+		return fmt.Sprintf("The program tandem %s is older than the editor's plugin (version %d of the protocol, not %d). Update the program. %s",
+			s.o.Version, protocol.Version, theirs, rest)
 	}
-	return fmt.Sprintf("The editor's plugin speaks version %d of Tandem's protocol, this program (tandem %s) version %d: "+
-		"%s is older. What both know works; update %s for the rest.", theirs, s.o.Version, protocol.Version, older, who)
+	return fmt.Sprintf("The editor's plugin is older than the program tandem %s (version %d of the protocol, not %d). Update the plugin. %s",
+		s.o.Version, theirs, protocol.Version, rest)
 }
 
 // tellMismatch shows it to the user.
@@ -39,7 +40,7 @@ func (s *server) tellCrash(ctx context.Context) {
 	select {
 	case path := <-s.o.Crashes:
 		notify(s, protocol.WindowShowMessage, lsp.ShowMessageParams{Type: lsp.MessageTypeError, Message: fmt.Sprintf(
-			"Tandem: there was a fault inside; the session goes on. A report without any of your text is in %s.", path)})
+			"Tandem: an internal error occurred; the session continues. A report without any of your text is in %s.", path)})
 	case <-ctx.Done():
 	}
 }

@@ -36,7 +36,7 @@ func TestVersionsDiffer(t *testing.T) {
 		version any
 		says    string
 	}{
-		{nil, ""}, {0, ""}, {1, ""}, {2, "the program is older"}, {1000000, "the program is older"}, {-1, "the editor's plugin is older"},
+		{nil, ""}, {0, ""}, {1, ""}, {2, "is older than the editor's plugin"}, {1000000, "is older than the editor's plugin"}, {-1, "The editor's plugin is older"},
 	} {
 		var h heard
 		var log lockedBuilder

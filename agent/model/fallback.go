@@ -105,7 +105,7 @@ func (f *fallbacks) resting(name string) bool {
 
 func (f *fallbacks) why(news []string, name string) string {
 	if len(news) == 0 {
-		return fmt.Sprintf("%s failed a moment ago. %s answers.", f.Name(), name)
+		return fmt.Sprintf("%s failed a moment ago. %s answers instead.", f.Name(), name)
 	}
 	return fmt.Sprintf("%s %s answers instead.", strings.Join(news, " "), name)
 }

@@ -97,7 +97,7 @@ func TestFallbackRests(t *testing.T) {
 		first.err = nil
 		time.Sleep(time.Minute)
 		ask()
-		if asked.String() != "a b b a " || notice != "Down. b answers instead.a failed a moment ago. b answers." {
+		if asked.String() != "a b b a " || notice != "Down. b answers instead.a failed a moment ago. b answers instead." {
 			t.Error(asked.String(), notice)
 		}
 	})

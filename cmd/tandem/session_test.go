@@ -452,7 +452,7 @@ func TestSessionsNotKept(t *testing.T) {
 	e.leaves()
 	mu.Lock()
 	defer mu.Unlock()
-	if got := messages.String(); strings.Count(got, "sessions are not kept") != 1 || !strings.Contains(got, path) {
+	if got := messages.String(); strings.Count(got, "sessions are not stored") != 1 || !strings.Contains(got, path) {
 		t.Errorf("a person was told: %s", got)
 	}
 	if out := p.tandem(1, "session", "list", "--all"); !strings.Contains(out, "damaged") {

@@ -189,12 +189,12 @@ say All is done.
 			}
 			ed.choose(e, 2, "Allow once")
 			var pressed time.Time
-			e.until("a command asks to be run", func() bool {
+			e.until("the question about a command", func() bool {
 				if ed.key != "" && time.Since(pressed) > 2*time.Second {
 					e.send(ed.key)
 					pressed = time.Now()
 				}
-				return seen(e, `a command asks to be run`)
+				return seen(e, `run a command\?`)
 			})
 			e.show("the question")
 			e.see(`(?m)^[ ~\d]*delta`)

@@ -189,7 +189,7 @@ func answer(r agent.TurnResult) (promptResult, error) {
 		stop = agent.MaxTurnRequests
 	default:
 		var m *model.Error
-		e := &wire.Error{Code: wire.CodeInternal, Message: "The turn ended with a fault inside Tandem; the log has the details."}
+		e := &wire.Error{Code: wire.CodeInternal, Message: "An internal error in Tandem ended the turn; the log has the details."}
 		if errors.As(r.Err, &m) {
 			e.Name, e.Message = m.Kind, m.Message
 			if m.Kind == "auth" {

@@ -46,13 +46,13 @@ func (k *keeper) store() store.Store {
 				}
 				return
 			}
-			k.life.log.Error("sessions are not kept", "error", k.inMemory)
+			k.life.log.Error("sessions are not stored", "error", k.inMemory)
 			next := ""
 			if errors.Is(k.inMemory, store.ErrNewer) {
-				next = " Move that file away to begin anew."
+				next = " Move that file away to start with an empty one."
 			}
 			k.warn(fmt.Sprintf(
-				"sessions are not kept, they end with the editor, and what a crash leaves is not cleared up: %v.%s", k.inMemory, next))
+				"sessions are not stored: they end with the editor, and a crash is not recovered from: %v.%s", k.inMemory, next))
 		}
 		k.kept = store.NewMemory(memoryQuota, k.now)
 		if k.inMemory != nil {

@@ -176,7 +176,7 @@ func (b *Backend) Load(ctx context.Context, id, cwd string, servers ...MCPServer
 	err = b.begin(se, at)
 	if ModelUnavailable.Is(err) {
 		// The session opens all the same: it can be read, and another model can be chosen.
-		notice = fmt.Sprintf("The model %s cannot be had here: %s", past.Model, err)
+		notice = fmt.Sprintf("The model %s is not available here: %s", past.Model, err)
 		at.Model = ""
 		err = b.begin(se, at)
 	}

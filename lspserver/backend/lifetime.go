@@ -67,4 +67,4 @@ func (l *lifetime) panicked(p any, what string, err *error) {
 	}
 }
 
-var errInside = errors.New("there was a fault inside Tandem; the log has the details")
+var errInside = errors.New("an internal error occurred in Tandem; the log has the details")

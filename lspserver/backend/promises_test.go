@@ -530,7 +530,7 @@ func TestWithoutAStore(t *testing.T) {
 		"in memory":     {nil, true, "", "memory", false},
 		"a file":        {kept(t.TempDir()), true, "", "file", false},
 		"broken":        {unopened(errors.New("disk on fire")), false, "disk on fire.", "memory", true},
-		"of the future": {unopened(fmt.Errorf("it is %w", store.ErrNewer)), false, "Move that file away to begin anew.", "memory", true},
+		"of the future": {unopened(fmt.Errorf("it is %w", store.ErrNewer)), false, "Move that file away to start with an empty one.", "memory", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &face{answer: run.Allowed}
@@ -548,7 +548,7 @@ func TestWithoutAStore(t *testing.T) {
 				t.Errorf("the file: %v", err)
 			}
 			said := strings.Join(f.said(), "\n")
-			if !strings.Contains(said, tt.warned) || strings.Contains(said, "Move that file") != (tt.warned == "Move that file away to begin anew.") || (tt.warned == "") == strings.Contains(said, "not kept") {
+			if !strings.Contains(said, tt.warned) || strings.Contains(said, "Move that file") != (tt.warned == "Move that file away to start with an empty one.") || (tt.warned == "") == strings.Contains(said, "not stored") {
 				t.Errorf("told %s", said)
 			}
 			st := b.Status(t.Context()).Store

@@ -244,6 +244,14 @@ func (b *Backend) Short(path string) string {
 	return show.Visible(path, false)
 }
 
+// Tilde is the path of a folder with ~ for the home folder, with invisible characters made visible.
+func (b *Backend) Tilde(path string) string {
+	if rel, err := filepath.Rel(b.roots.Home, path); b.roots.Home != "" && err == nil && filepath.IsLocal(rel) {
+		path = filepath.ToSlash(filepath.Join("~", rel))
+	}
+	return show.Visible(path, false)
+}
+
 // landed handles the landed changes of a session.
 func (b *Backend) landed(se *Session, c filetime.Change, l filetime.Landed) {
 	if c.Undo {
@@ -265,7 +273,7 @@ func (b *Backend) landed(se *Session, c filetime.Change, l filetime.Landed) {
 			se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The agent's edit of %s landed on a line that you changed too.", b.Short(f.Path))})
 		} else if near > 0 {
 			se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf(
-				"The agent's edit of %s landed right beside what was changed meanwhile (line %d).", b.Short(f.Path), near)})
+				"The agent's edit of %s landed right beside a line that was changed meanwhile (line %d).", b.Short(f.Path), near)})
 		}
 	}
 }

@@ -68,7 +68,7 @@ func bare(a slog.Attr) string {
 // words is a report. It holds nothing that a person or a model has written.
 func (l *Logs) words(r slog.Record, attrs []slog.Attr, stack string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Tandem %s: a fault inside. The program went on.\n\n", l.o.Version)
+	fmt.Fprintf(&b, "Tandem %s: an internal error. The program continued.\n\n", l.o.Version)
 	fmt.Fprintf(&b, "time   %s\nsystem %s/%s %s, process %d, %d goroutines\n", r.Time.UTC().Format(time.RFC3339Nano),
 		runtime.GOOS, runtime.GOARCH, runtime.Version(), os.Getpid(), runtime.NumGoroutine())
 	fmt.Fprintf(&b, "where  %s\n", r.Message)

@@ -47,7 +47,7 @@ func TestCheck(t *testing.T) {
 		{"none/m", "right", "none/m at $U/none", "GET /none/models Bearer right"},
 		{"page/m", "right", "page/m at $U/page", "GET /page/models Bearer right"},
 		{"down/m", "right", "down is failing or overloaded (502)", "GET /down/models Bearer right"},
-		{"silent/m", "", "It is not said what the provider \"silent\" speaks", ""},
+		{"silent/m", "", "The provider \"silent\" has no protocol", ""},
 		{"nobody/m", "", "nobody cannot be reached at http://[redacted]@127.0.0.1:1/v1: dial tcp 127.0.0.1:1:", ""},
 		{"nope/m", "", "There is no provider \"nope\"", ""},
 		{"gpt", "", "names no provider", ""},

@@ -190,7 +190,7 @@ func (r *Registry) openProvider(provider, id string) (model.Model, error) {
 	case chatCompletions:
 		m, err = openaichat.New(s)
 	default:
-		return nil, unavailable("It is not said what the provider %q speaks: set providers.%s.api to %q, %q or %q.",
+		return nil, unavailable("The provider %q has no protocol: set providers.%s.api to %q, %q or %q.",
 			provider, provider, messages, responses, chatCompletions)
 	}
 	if err != nil {
@@ -237,7 +237,7 @@ func (r *Registry) service(provider, id string) (s wire.Service, api string, err
 func (r *Registry) key(provider string, p config.Provider) (string, error) {
 	key, err := Keys{r.Getenv, r.Command}.Find(p.APIKeyEnv, p.APIKeyCommand)
 	if err != nil {
-		return "", unavailable("The key of the provider %s cannot be had: providers.%s.apiKeyCommand %v.", provider, provider, err)
+		return "", unavailable("The key of the provider %s is not available: providers.%s.apiKeyCommand %v.", provider, provider, err)
 	}
 	return key, nil
 }

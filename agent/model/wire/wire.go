@@ -279,7 +279,7 @@ func (x *Exchange) Answered(resp model.Response, on func(model.Delta)) (model.Re
 	case resp.Stop == model.StopEnd && resp.Detail != "":
 		return model.Response{}, x.late
 	default:
-		on(model.Delta{Notice: x.late.Message + " It came after the answer was complete, which stays."})
+		on(model.Delta{Notice: x.late.Message + " It came after the complete answer, which is kept."})
 	}
 	return resp, nil
 }
