@@ -157,7 +157,6 @@ func (t *track) applyForeign(now text.Text) {
 	if !w.restore(anyRevision, now) {
 		w.change(text.Diff(w.text, now))
 	}
-	w.keep()
 }
 
 // applyPresent takes in what a file says when a session is loaded. A person who typed it had the

@@ -20,7 +20,7 @@ import (
 func (t *track) overwritten(w *weave, after text.Text, restores uint64) {
 	stood := w.statuses(len(t.edits))
 	w.keep()
-	if restores == 0 || !w.restore(restores, after) {
+	if !w.restore(restores, after) {
 		lines := show.Lines(w.text, after)
 		in := t.below(w, after, lines)
 		w.change(lines)

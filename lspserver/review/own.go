@@ -146,18 +146,13 @@ func (l *Log) revert(ctx context.Context, call, path string, s Scope, choose fun
 	return r
 }
 
-// apply takes in a revision of a call that takes edits back, or of its change that the workspace
-// has reverted.
-func (r plannedRevert) apply(w *weave, set text.Set) {
-	after := set.Apply(w.text)
-	for _, again := range []bool{false, true} {
-		turned, pieces := w.flip(func(e int) bool { return r.edits[e] }, again)
-		if len(turned) > 0 && turned.Apply(w.text).Equal(after) {
-			w.text, w.pieces = after, pieces
-			return
-		}
+// apply takes in a revision of a call that takes edits back, or the one by which the workspace has
+// reverted that.
+func (r plannedRevert) apply(w *weave, is filetime.Revision) {
+	after := is.Set.Apply(w.text)
+	if !w.flipTo(after, func(e int) bool { return r.edits[e] }, false) && !w.restore(is.Restores, after) {
+		w.change(is.Set)
 	}
-	w.change(set)
 }
 
 // reverted takes in that a planned Revert has landed. The model knows of it: it is no news.

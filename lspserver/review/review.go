@@ -350,7 +350,7 @@ func (t *track) land(w *weave, o *op, restores uint64) {
 	}
 	stood := w.statuses(len(t.edits))
 	// What the agent's own git checkout takes back, and the checkout itself, nobody has to judge.
-	if o.command && o.origin == "" && restores > 0 && w.restore(restores, o.after) {
+	if o.command && o.origin == "" && w.restore(restores, o.after) {
 		w.markLost(stood, false)
 		for i := range o.set {
 			w.lost[o.first+i] = false
@@ -374,7 +374,7 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 		case o != nil && o.call == r.Call && o.before.Equal(w.text) && o.after.Equal(r.Set.Apply(w.text)):
 			t.land(w, o, r.Restores)
 		case ours && t.plannedReverts[r.Call].edits != nil:
-			t.plannedReverts[r.Call].apply(w, r.Set)
+			t.plannedReverts[r.Call].apply(w, r)
 		case o == nil && ours:
 			o = l.add(t, op{
 				rev: r.Rev, call: r.Call, before: w.text, after: r.Set.Apply(w.text), command: r.Author == filetime.Command,
@@ -396,19 +396,42 @@ func (l *Log) follow(t *track, w *weave, revs []filetime.Revision) {
 // number.
 func (t *track) followOthers(w *weave, revs []filetime.Revision) int {
 	n, after := oneChange(w.text, revs)
-	restores := revs[n-1].Restores
-	if revs[0].Author == filetime.Disk {
-		t.overwritten(w, after, restores)
-		return n
+	last := revs[n-1]
+	record, ours := t.revertRecords[last.Rev]
+	switch {
+	case last.Author == filetime.Disk:
+		t.overwritten(w, after, last.Restores)
+	case ours && w.flipTo(after, func(e int) bool { return record.edits[e] }, record.again):
+	case w.restore(last.Restores, after):
+	case t.revertHunk(w, after):
+	default:
+		w.change(revs[0].Set)
+		return 1
 	}
-	if n := t.followRevert(w, revs); n > 0 {
-		return n
+	return n
+}
+
+// revertHunk takes in that somebody has made after of the text and thereby taken back one hunk, all
+// of it, as the gutter of an editor does.
+func (t *track) revertHunk(w *weave, after text.Text) bool {
+	grows := map[*hunk]int{} // by how much the text does without the hunk
+	for _, p := range w.pieces {
+		switch {
+		case p.deletedBy > 0:
+			grows[t.edits[p.deletedBy-1]] += p.size
+		case p.deletedBy == 0 && p.insertedBy > 0:
+			grows[t.edits[p.insertedBy-1]] -= p.size
+		}
 	}
-	if restores > 0 && w.restore(restores, after) {
-		return n
+	for _, o := range slices.Backward(t.ops) {
+		for _, h := range o.hunks {
+			if n, ok := grows[h]; ok && n == after.Len()-w.text.Len() &&
+				w.flipTo(after, func(e int) bool { return t.edits[e-1] == h }, false) {
+				return true
+			}
+		}
 	}
-	w.change(revs[0].Set)
-	return 1
+	return false
 }
 
 // oneChange counts the first of some revisions which were reported in one notification, or are one
@@ -427,31 +450,6 @@ func oneChange(now text.Text, revs []filetime.Revision) (int, text.Text) {
 		}
 	}
 	return 1, revs[0].Set.Apply(now)
-}
-
-// followRevert takes in the first of some revisions where they are one of ours that takes edits
-// back, or brings them again: the workspace names the last one if an editor told it in parts. It
-// gives their number, 0 where they are not.
-func (t *track) followRevert(w *weave, revs []filetime.Revision) int {
-	const most = 64
-	now := w.text
-	for i, r := range revs[:min(len(revs), most)] {
-		if len(t.revertRecords) == 0 || r.Set.Validate(now) != nil {
-			return 0
-		}
-		now = r.Set.Apply(now)
-		u := t.revertRecords[r.Rev]
-		if u.edits == nil {
-			continue
-		}
-		set, pieces := w.flip(func(e int) bool { return u.edits[e] }, u.again)
-		if len(set) == 0 || !set.Apply(w.text).Equal(now) {
-			return 0
-		}
-		w.text, w.pieces = now, pieces
-		return i + 1
-	}
-	return 0
 }
 
 // now returns the weave of a file's present text.

@@ -32,7 +32,7 @@ type weave struct {
 
 // snapshot is what was known of the text of a revision.
 type snapshot struct {
-	rev    uint64
+	rev    uint64 // 0 where it stood before the history began, which does not name it then
 	text   text.Text
 	pieces []piece
 }
@@ -106,35 +106,10 @@ func (w *weave) land(set text.Set, number func(i int) int) {
 }
 
 // change applies an edit of another author. Deleted text that is inserted again at its place is
-// restored, not new: undo and redo in an editor look like typing, and may share one edit with typed
-// text.
+// restored, not new: what is put back by hand may share one edit with typed text.
 func (w *weave) change(set text.Set) {
-	set = w.slideToRestore(text.Trim(w.text, text.Minimize(w.text, w.widenToLines(set))))
+	set = text.Trim(w.text, text.Minimize(w.text, set))
 	w.splice(set, func(i int, gap []piece) (int, []int) { return byOthers, findRestored(gap, set[i].New) })
-}
-
-// widenToLines makes what replaces a part of lines replace the whole of them: then what came back
-// in them is found as lines and words, wherever the editor has cut it.
-func (w *weave) widenToLines(set text.Set) text.Set {
-	out := slices.Clone(set)
-	for i, e := range set {
-		if e.Start == e.End || e.New == "" {
-			continue
-		}
-		low, high := 0, w.text.Len()
-		if i > 0 {
-			low = out[i-1].End
-		}
-		if i+1 < len(set) {
-			high = set[i+1].Start
-		}
-		start, end := max(low, w.text.LineStart(w.text.Line(e.Start))), e.End
-		if !lineStart(w.text, end) {
-			end = min(high, lineEnd(w.text, end))
-		}
-		out[i] = text.Edit{Start: start, End: end, New: w.text.Slice(start, e.Start) + e.New + w.text.Slice(e.End, end)}
-	}
-	return out
 }
 
 // splice applies a set in one pass over the pieces. judge returns the author of the i-th edit, and
@@ -146,8 +121,6 @@ func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, ba
 	}
 	in := w.cut(set)
 	out := make([]piece, 0, len(in)+len(set))
-	redone := map[int]bool{} // edits whose text came back
-	var doubtful []int       // what was brought back before and is taken away again
 	k, off := 0, 0
 	for i, e := range set {
 		for off < e.Start {
@@ -189,32 +162,20 @@ func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, ba
 			p := &out[from+j]
 			switch {
 			case slices.Contains(back, j):
-				redone[p.insertedBy] = true
 				if p.deletedBy > 0 {
 					p.undelete(p.deletedBy)
 				}
 				p.deletedBy, p.text = 0, ""
 			case alive[j]:
 				after = j + 1
-				if p.deletedBy = who; who == byOthers && len(p.formerDeleters) > 0 {
-					doubtful = append(doubtful, from+j)
-				}
+				p.deletedBy = who
 			}
 		}
 		if e.New != "" && len(back) == 0 {
 			out = slices.Insert(out, from+after, piece{size: len(e.New), insertedBy: who})
-			for d, at := range doubtful {
-				if at >= from+after {
-					doubtful[d]++
-				}
-			}
 		}
 	}
 	out = append(out, in[k:]...)
-	for _, at := range doubtful {
-		p := &out[at]
-		p.redelete(func(e int) bool { return redone[e] })
-	}
 	w.pieces, w.text = compact(out), set.Apply(w.text)
 }
 
@@ -325,93 +286,6 @@ func part(gap []piece, s string) (int, []piece) {
 	return 0, nil
 }
 
-// slideToRestore moves insertions that may as well stand elsewhere in a run of equal text to where
-// they bring dead text back.
-func (w *weave) slideToRestore(set text.Set) text.Set {
-	const most = 4096
-	if !slices.ContainsFunc(w.pieces, func(p piece) bool { return p.deletedBy != 0 }) {
-		return set
-	}
-	gaps := w.gaps()
-	out := slices.Clone(set)
-	for i, e := range set {
-		if e.Start != e.End || findRestored(w.gap(e.Start), e.New) != nil {
-			continue
-		}
-		low, high := 0, w.text.Len()
-		if i > 0 {
-			low = out[i-1].End
-		}
-		if i+1 < len(set) {
-			high = set[i+1].Start
-		}
-		low, high = max(low, e.Start-most), min(high, e.End+most)
-		if moved, ok := w.slide(e, low, -1, gaps); ok {
-			out[i] = moved
-		} else if moved, ok := w.slide(e, high, 1, gaps); ok {
-			out[i] = moved
-		}
-	}
-	return out
-}
-
-// slide looks for the place towards limit where an insertion does the same and brings something
-// dead back.
-func (w *weave) slide(e text.Edit, limit, step int, gaps map[int]bool) (text.Edit, bool) {
-	n := len(e.New)
-	for k := 1; e.Start+step*(k-1) != limit; k++ {
-		at, next, turn := e.Start+step*k, (k-1)%n, k%n
-		from := at
-		if step > 0 {
-			from--
-		} else {
-			next, turn = n-1-next, n-turn
-		}
-		if w.text.Slice(from, from+1) != e.New[next:next+1] {
-			return e, false
-		}
-		if !gaps[at] {
-			continue
-		}
-		if moved := (text.Edit{Start: at, End: at, New: e.New[turn:] + e.New[:turn]}); findRestored(w.gap(at), moved.New) != nil {
-			return moved, true
-		}
-	}
-	return e, false
-}
-
-// gaps are the places of the text where something dead stands.
-func (w *weave) gaps() map[int]bool {
-	out := map[int]bool{}
-	off := 0
-	for _, p := range w.pieces {
-		if p.deletedBy == 0 {
-			off += p.size
-		} else {
-			out[off] = true
-		}
-	}
-	return out
-}
-
-// gap gives the dead pieces that stand at a place of the text.
-func (w *weave) gap(at int) []piece {
-	var out []piece
-	off := 0
-	for _, p := range w.pieces {
-		switch {
-		case p.deletedBy == 0:
-			off += p.size
-		case off == at:
-			out = append(out, p)
-		}
-		if off > at {
-			break
-		}
-	}
-	return out
-}
-
 // flip gives what takes the edits of in back, over the present text, and the pieces after that;
 // again puts in once more those that somebody had taken back. What others wrote stays.
 func (w *weave) flip(in func(edit int) bool, again bool) (text.Set, []piece) {
@@ -468,6 +342,16 @@ func (w *weave) flip(in func(edit int) bool, again bool) (text.Set, []piece) {
 		out = append(out, p)
 	}
 	return set, compact(out)
+}
+
+// flipTo flips edits if that leads to a text; false if it does not.
+func (w *weave) flipTo(after text.Text, in func(edit int) bool, again bool) bool {
+	set, pieces := w.flip(in, again)
+	if len(set) == 0 || !set.Apply(w.text).Equal(after) {
+		return false
+	}
+	w.text, w.pieces = after, pieces
+	return true
 }
 
 // editStatus is the state of an edit of the agent's in the present text.
