@@ -108,8 +108,31 @@ func (w *weave) land(set text.Set, number func(i int) int) {
 // change applies an edit of another author. Deleted text that is inserted again at its place is
 // restored, not new: what is put back by hand may share one edit with typed text.
 func (w *weave) change(set text.Set) {
-	set = text.Trim(w.text, text.Minimize(w.text, set))
+	set = text.Trim(w.text, text.Minimize(w.text, w.widenToLines(set)))
 	w.splice(set, func(i int, gap []piece) (int, []int) { return byOthers, findRestored(gap, set[i].New) })
+}
+
+// widenToLines makes what replaces a part of lines replace the whole of them: then what came back
+// in them is found as lines and words, wherever an editor that merges changes has cut it.
+func (w *weave) widenToLines(set text.Set) text.Set {
+	out := slices.Clone(set)
+	for i, e := range set {
+		if e.Start == e.End || e.New == "" {
+			continue
+		}
+		start, end := w.text.LineStart(w.text.Line(e.Start)), e.End
+		if !lineStart(w.text, end) {
+			end = lineEnd(w.text, end)
+		}
+		if i > 0 {
+			start = max(start, out[i-1].End)
+		}
+		if i+1 < len(set) {
+			end = min(end, set[i+1].Start)
+		}
+		out[i] = text.Edit{Start: start, End: end, New: w.text.Slice(start, e.Start) + e.New + w.text.Slice(e.End, end)}
+	}
+	return out
 }
 
 // splice applies a set in one pass over the pieces. judge returns the author of the i-th edit, and
