@@ -256,11 +256,9 @@ func (l *Log) Pending() int {
 	n := 0
 	for _, t := range l.tracks {
 		v := l.view(t)
-		for _, o := range t.ops {
-			for _, h := range o.hunks {
-				if !h.accepted && v.stands(h) {
-					n++
-				}
+		for _, h := range t.hunks() {
+			if !h.accepted && v.stands(h) {
+				n++
 			}
 		}
 	}

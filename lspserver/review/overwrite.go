@@ -49,16 +49,14 @@ func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
 			}
 		}
 	}
-	for _, o := range t.ops {
-		for _, h := range o.hunks {
-			if len(h.edits) == 0 || !v.stands(h) {
-				continue
-			}
-			at := v.hunk(h)
-			for _, e := range lines {
-				if overlapsLines(e, at) && (withoutBlanks(e.New) != withoutBlanks(w.text.Slice(e.Start, e.End)) || withoutBlanks(h.old) == withoutBlanks(h.new)) {
-					settle(h)
-				}
+	for _, h := range t.hunks() {
+		if len(h.edits) == 0 || !v.stands(h) {
+			continue
+		}
+		at := v.hunk(h)
+		for _, e := range lines {
+			if overlapsLines(e, at) && (withoutBlanks(e.New) != withoutBlanks(w.text.Slice(e.Start, e.End)) || withoutBlanks(h.old) == withoutBlanks(h.new)) {
+				settle(h)
 			}
 		}
 	}

@@ -110,11 +110,9 @@ func (l *Log) revert(ctx context.Context, call, path string, s Scope, choose fun
 	v := l.view(l.tracks[path])
 	pick := choose(v)
 	r.Now = v.now
-	for _, o := range v.t.ops {
-		for _, h := range o.hunks {
-			if pick(h) && h.acceptedByUser && v.stands(h) {
-				r.Accepted++
-			}
+	for _, h := range v.t.hunks() {
+		if pick(h) && h.acceptedByUser && v.stands(h) {
+			r.Accepted++
 		}
 	}
 	l.mu.Unlock()

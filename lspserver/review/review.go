@@ -286,6 +286,14 @@ func (t *track) at(rev uint64) *op {
 	return t.ops[i]
 }
 
+// hunks are those of all operations, the oldest first.
+func (t *track) hunks() (out []*hunk) {
+	for _, o := range t.ops {
+		out = append(out, o.hunks...)
+	}
+	return out
+}
+
 // add adds an operation with its hunks, the runs of whole changed lines that every diff of it
 // shows. The edits are minimised within each hunk, so they never begin or end in an unchanged line,
 // whatever set the operation has.
@@ -423,12 +431,10 @@ func (t *track) revertHunk(w *weave, after text.Text) bool {
 			grows[t.edits[p.insertedBy-1]] -= p.size
 		}
 	}
-	for _, o := range slices.Backward(t.ops) {
-		for _, h := range o.hunks {
-			if n, ok := grows[h]; ok && n == after.Len()-w.text.Len() &&
-				w.flipTo(after, func(e int) bool { return t.edits[e-1] == h }, false) {
-				return true
-			}
+	for _, h := range slices.Backward(t.hunks()) {
+		if n, ok := grows[h]; ok && n == after.Len()-w.text.Len() &&
+			w.flipTo(after, func(e int) bool { return t.edits[e-1] == h }, false) {
+			return true
 		}
 	}
 	return false
@@ -569,11 +575,9 @@ func (v view) status() string {
 
 // origin is the path before the moves that are in force, "" without one.
 func (v view) origin() string {
-	for _, o := range v.t.ops {
-		for _, h := range o.hunks {
-			if h.move && v.stands(h) {
-				return o.origin
-			}
+	for _, h := range v.t.hunks() {
+		if h.move && v.stands(h) {
+			return h.op.origin
 		}
 	}
 	return ""
@@ -584,11 +588,9 @@ func (v view) origin() string {
 // to. "" is nowhere else.
 func (v view) moveBack(wanted []*hunk, again bool) (to string, done []*hunk) {
 	var moves []*hunk
-	for _, o := range v.t.ops {
-		for _, h := range o.hunks {
-			if h.move && h.gone == again {
-				moves = append(moves, h)
-			}
+	for _, h := range v.t.hunks() {
+		if h.move && h.gone == again {
+			moves = append(moves, h)
 		}
 	}
 	if !again {
@@ -673,15 +675,13 @@ func (l *Log) file(path string, name func(path string) string, so show.Options, 
 	v := l.view(l.tracks[path])
 	f := File{Path: path, Status: v.status(), Now: v.w.text, Entry: v.t.entry}
 	shown := map[int]bool{}
-	for _, o := range v.t.ops {
-		for _, h := range o.hunks {
-			if !v.stands(h) || pick != nil && !pick(h) {
-				continue
-			}
-			f.Hunks = append(f.Hunks, v.hunk(h))
-			for _, e := range h.edits {
-				shown[e] = true
-			}
+	for _, h := range v.t.hunks() {
+		if !v.stands(h) || pick != nil && !pick(h) {
+			continue
+		}
+		f.Hunks = append(f.Hunks, v.hunk(h))
+		for _, e := range h.edits {
+			shown[e] = true
 		}
 	}
 	if len(f.Hunks) == 0 {
@@ -708,11 +708,9 @@ func (l *Log) Marks(path string) []Hunk {
 	}
 	v := l.view(t)
 	var out []Hunk
-	for _, o := range t.ops {
-		for _, h := range o.hunks {
-			if v.stands(h) {
-				out = append(out, v.hunk(h))
-			}
+	for _, h := range t.hunks() {
+		if v.stands(h) {
+			out = append(out, v.hunk(h))
 		}
 	}
 	return out
@@ -782,12 +780,10 @@ func (l *Log) accept(path string, ids []string) (out JudgeResult, keys []string)
 		}
 		v := l.view(l.tracks[p])
 		before := len(out.Changed)
-		for _, o := range v.t.ops {
-			for _, h := range o.hunks {
-				if (ids == nil || slices.Contains(ids, h.id)) && !h.accepted && v.stands(h) {
-					h.accepted, h.acceptedByUser, h.conflict = true, true, false
-					out.Changed, keys = append(out.Changed, h.id), append(keys, h.key)
-				}
+		for _, h := range v.t.hunks() {
+			if (ids == nil || slices.Contains(ids, h.id)) && !h.accepted && v.stands(h) {
+				h.accepted, h.acceptedByUser, h.conflict = true, true, false
+				out.Changed, keys = append(out.Changed, h.id), append(keys, h.key)
 			}
 		}
 		if len(out.Changed) > before {
@@ -921,11 +917,9 @@ func (k revertRequest) due(v view, h *hunk) bool {
 }
 
 func (v view) due(k revertRequest) (out []*hunk) {
-	for _, o := range v.t.ops {
-		for _, h := range o.hunks {
-			if k.due(v, h) {
-				out = append(out, h)
-			}
+	for _, h := range v.t.hunks() {
+		if k.due(v, h) {
+			out = append(out, h)
 		}
 	}
 	return out
@@ -1051,11 +1045,9 @@ func (l *Log) plan(t *track, k revertRequest, p *revertPlan) {
 	if k.redo {
 		p.in = v.withoutConflicts(p.wanted, v.w.redoConflicts)
 	} else {
-		for _, o := range v.t.ops { // text hidden by a later call must not reappear
-			for _, h := range o.hunks {
-				if k.pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.statuses[e].overwritten }) {
-					p.hidden = append(p.hidden, h)
-				}
+		for _, h := range v.t.hunks() { // text hidden by a later call must not reappear
+			if k.pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.statuses[e].overwritten }) {
+				p.hidden = append(p.hidden, h)
 			}
 		}
 		p.in = v.withoutConflicts(slices.Concat(p.wanted, p.hidden), v.w.revertConflicts)
