@@ -114,5 +114,5 @@ func (s *server) routes(r *wire.Router) {
 	s.deadLetterRoutes(r)
 	s.reviewRoutes(r)
 	handle(r, protocol.Status, s.status)
-	r.Always(protocol.Status.Name)
+	r.Prioritize(protocol.Status.Name)
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// What runs after an answer tells the client behind it, for ids of both kinds, and nothing runs where the request fails.
+// What runs after an answer tells the client behind it, for ids of both kinds, and nothing runs
+// where the request fails.
 func TestAfter(t *testing.T) {
 	here, there := net.Pipe()
 	r := NewRouter()

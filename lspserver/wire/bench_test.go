@@ -10,7 +10,8 @@ import (
 	"go.lsp.dev/jsonrpc2"
 )
 
-// BenchmarkRoundTrip is one request and its answer through two kernel pipes, of ours and of the library by itself.
+// BenchmarkRoundTrip is one request and its answer through two kernel pipes, of ours and of the
+// library by itself.
 func BenchmarkRoundTrip(b *testing.B) {
 	b.Run("library", benchmarkLibrary)
 	for _, size := range []int{16, 64 << 10, 10 << 20} {

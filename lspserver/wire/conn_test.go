@@ -120,7 +120,8 @@ func TestExitCode(t *testing.T) {
 	})
 }
 
-// What comes right behind initialize finds the server initialized; a failed initialize may be tried again.
+// What comes right behind initialize finds the server initialized; a failed initialize may be tried
+// again.
 func TestInitializeRunsAlone(t *testing.T) {
 	wiretest.Bubble(t, func(t *testing.T) {
 		r := NewRouter()
@@ -258,7 +259,8 @@ func TestNotificationsInOrder(t *testing.T) {
 	c.Close()
 }
 
-// The first part of such a request has happened when the next message is looked at; the second holds nothing up.
+// The first part of such a request has happened when the next message is looked at; the second
+// holds nothing up.
 func TestHandleInOrder(t *testing.T) {
 	r := NewRouter()
 	var order []string
@@ -347,7 +349,7 @@ func TestPeerThatNeverReads(t *testing.T) {
 		_, toPeer := io.Pipe()
 		c := Serve(t.Context(), Join(fromPeer, toPeer), NewRouter(), Options{})
 		c.stream.mu.Lock()
-		c.stream.limit = 1 << 20
+		c.stream.maxPending = 1 << 20
 		c.stream.mu.Unlock()
 		kilobyte := strings.Repeat("x", 1000)
 		sent := 0
@@ -360,7 +362,7 @@ func TestPeerThatNeverReads(t *testing.T) {
 			t.Errorf("gave up after %d kB", sent)
 		}
 		<-c.Done()
-		if err := context.Cause(c.Context()); err != errNotReading {
+		if err := context.Cause(c.Context()); err != errPeerNotReading {
 			t.Errorf("ended by %v", err)
 		}
 		in.Close()
@@ -546,7 +548,8 @@ func TestMisshapenAnswers(t *testing.T) {
 	}
 }
 
-// What is written is JSON whatever the Go strings hold, and what is decoded does not alias the frame.
+// What is written is JSON whatever the Go strings hold, and what is decoded does not alias the
+// frame.
 func TestCodec(t *testing.T) {
 	type own struct {
 		Text  string         `json:"text"`
@@ -621,7 +624,8 @@ func TestRegisteringTwicePanics(t *testing.T) {
 	}
 }
 
-// Twenty connections of one router at once, each with requests, notifications, calls back, cancels and damage.
+// Twenty connections of one router at once, each with requests, notifications, calls back, cancels
+// and damage.
 func TestTwentyConnections(t *testing.T) {
 	server, client := NewRouter(), NewRouter()
 	serveBasics(server)
@@ -659,7 +663,7 @@ func TestTwentyConnections(t *testing.T) {
 						if err := c.Call(ctx, "wait", nil, nil); err == nil {
 							t.Error("wait came back")
 						}
-						_, _ = c.stream.put(jsonrpc2.NewNotification("damage", jsonrpc2.RawMessage("{abc")), false)
+						_, _ = c.stream.enqueue(jsonrpc2.NewNotification("damage", jsonrpc2.RawMessage("{abc")), false)
 					}
 				}
 			})

@@ -25,8 +25,8 @@ const (
 // ErrClosed is what [Conn.Call] and [Conn.Notify] return once the connection has ended.
 var ErrClosed = errors.New("wire: the connection has ended")
 
-// errCancelled is the cause of a request's context that the peer cancelled.
-var errCancelled = errors.New("cancelled by the client")
+// errCancelledByPeer is the cause of a request's context that the peer cancelled.
+var errCancelledByPeer = errors.New("cancelled by the client")
 
 // Error is an error response, sent or received. A handler that returns one, also wrapped, decides
 // the code; any other error goes out as CodeInternal.
@@ -40,8 +40,8 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// send turns e into what jsonrpc2 writes, which demands valid UTF-8.
-func (e *Error) send() *jsonrpc2.Error {
+// toRPC turns e into what jsonrpc2 writes, which demands valid UTF-8.
+func (e *Error) toRPC() *jsonrpc2.Error {
 	out := &jsonrpc2.Error{Code: jsonrpc2.Code(e.Code), Message: strings.ToValidUTF8(e.Message, "\ufffd")}
 	if e.Name != "" {
 		name, _ := jsontext.AppendQuote(nil, e.Name) // its only error is invalid UTF-8, which it has replaced
@@ -53,8 +53,8 @@ func (e *Error) send() *jsonrpc2.Error {
 	return out
 }
 
-// received turns an error of a call into one of ours.
-func received(err error) error {
+// fromRPC turns an error of a call into one of ours.
+func fromRPC(err error) error {
 	var w *jsonrpc2.Error
 	if !errors.As(err, &w) {
 		return err
@@ -66,18 +66,18 @@ func received(err error) error {
 	return &Error{Code: int(w.Code), Name: data.Code, Message: w.Message}
 }
 
-// coded maps what a handler returned; cause says why its context had ended, if it had.
-func (c *Conn) coded(err, cause error) *jsonrpc2.Error {
-	if c.code != nil {
-		err = c.code(err)
+// toRPCError maps what a handler returned; cause says why its context had ended, if it had.
+func (c *Conn) toRPCError(err, cause error) *jsonrpc2.Error {
+	if c.mapError != nil {
+		err = c.mapError(err)
 	}
 	var e *Error
 	switch {
 	case errors.As(err, &e):
-		return (&Error{Code: e.Code, Name: e.Name, Message: err.Error(), PID: e.PID}).send()
+		return (&Error{Code: e.Code, Name: e.Name, Message: err.Error(), PID: e.PID}).toRPC()
 	case cause != nil:
-		return (&Error{Code: CodeCancelled, Message: cause.Error()}).send()
+		return (&Error{Code: CodeCancelled, Message: cause.Error()}).toRPC()
 	default:
-		return (&Error{Code: CodeInternal, Message: err.Error()}).send()
+		return (&Error{Code: CodeInternal, Message: err.Error()}).toRPC()
 	}
 }

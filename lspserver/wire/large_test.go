@@ -15,8 +15,8 @@ import (
 	"tandem/lspserver/wire/wiretest"
 )
 
-// TestLargeAnswers has answers of all sizes come at once, those that are sent without being copied among them, each with something that
-// is told behind it: every one is whole.
+// TestLargeAnswers has answers of all sizes come at once, those that are sent without being copied
+// among them, each with something that is told behind it: every one is whole.
 func TestLargeAnswers(t *testing.T) {
 	server, client := NewRouter(), NewRouter()
 	Handle(server, "text", func(ctx context.Context, n int) (string, error) {
@@ -26,7 +26,7 @@ func TestLargeAnswers(t *testing.T) {
 	var mu sync.Mutex
 	told := map[int]int{}
 	all := make(chan struct{})
-	sizes := []int{4, keepBuf - 4, keepBuf, keepBuf + 4, 3 * keepBuf, 4, 5 * keepBuf, keepBuf / 2}
+	sizes := []int{4, maxPooledBytes - 4, maxPooledBytes, maxPooledBytes + 4, 3 * maxPooledBytes, 4, 5 * maxPooledBytes, maxPooledBytes / 2}
 	const rounds = 2
 	Notify(client, "behind", func(_ context.Context, n int) {
 		mu.Lock()
@@ -56,7 +56,7 @@ func TestLargeAnswers(t *testing.T) {
 	<-all
 	c.stream.mu.Lock()
 	defer c.stream.mu.Unlock()
-	if n := len(c.stream.answers); n > 0 {
+	if n := len(c.stream.extras); n > 0 {
 		t.Errorf("%d answers are kept", n)
 	}
 }
@@ -68,15 +68,15 @@ func (p inPieces) JSONPieces() ([][]byte, error) {
 	return slices.Concat([][]byte{[]byte(`"`)}, p, p, [][]byte{[]byte(`"`)}), nil
 }
 
-// TestPiecesStayAsTheyAre has results in pieces sent, some of them small, between other answers: they arrive whole, and what they are made
-// of does not change.
+// TestPiecesStayAsTheyAre has results in pieces sent, some of them small, between other answers:
+// they arrive whole, and what they are made of does not change.
 func TestPiecesStayAsTheyAre(t *testing.T) {
 	server := NewRouter()
-	sizes := []int{1, 10, keepBuf / 8, chunk / 2, keepBuf / 4, 2 * keepBuf}
+	sizes := []int{1, 10, maxPooledBytes / 8, chunkBytes / 2, maxPooledBytes / 4, 2 * maxPooledBytes}
 	all := map[int]inPieces{}
 	for _, n := range sizes {
 		for i, size := range []int{n, 3, n, 0, n} {
-			b := slices.Grow([]byte(nil), chunk) // as large as one that is used again
+			b := slices.Grow([]byte(nil), chunkBytes) // as large as one that is used again
 			all[n] = append(all[n], append(b, bytes.Repeat([]byte{byte('a' + i)}, size)...))
 		}
 	}
@@ -114,20 +114,21 @@ func TestPiecesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestLargeAnswerIsNoBacklog: one answer may be longer than what may wait for a peer, and other messages go on while it is read.
+// TestLargeAnswerIsNoBacklog: one answer may be longer than what may wait for a peer, and other
+// messages go on while it is read.
 func TestLargeAnswerIsNoBacklog(t *testing.T) {
 	wiretest.Bubble(t, func(t *testing.T) {
 		fromPeer, in := io.Pipe()
 		out, toPeer := io.Pipe()
 		server := NewRouter()
-		long := bytes.Repeat([]byte("x"), 4*keepBuf)
+		long := bytes.Repeat([]byte("x"), 4*maxPooledBytes)
 		serveBasics(server)
 		Handle(server, "long", func(context.Context, struct{}) (inPieces, error) { return inPieces{long}, nil })
 		s := Serve(t.Context(), Join(fromPeer, toPeer), server, Options{})
 		s.stream.mu.Lock()
-		s.stream.limit = keepBuf
+		s.stream.maxPending = maxPooledBytes
 		s.stream.mu.Unlock()
-		read := make([]byte, 10*keepBuf)
+		read := make([]byte, 10*maxPooledBytes)
 		for _, method := range []string{"initialize", "long"} {
 			ask := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{}}`, method)
 			if _, err := fmt.Fprintf(in, "Content-Length: %d\r\n\r\n%s", len(ask), ask); err != nil {
@@ -140,7 +141,7 @@ func TestLargeAnswerIsNoBacklog(t *testing.T) {
 				}
 			}
 		}
-		said := strings.Repeat("y", keepBuf/2)
+		said := strings.Repeat("y", maxPooledBytes/2)
 		for range 2 {
 			if err := s.Notify(t.Context(), "x", said); err != nil {
 				t.Fatal(err)
@@ -154,8 +155,8 @@ func TestLargeAnswerIsNoBacklog(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n := s.stream.backlog(); n > 0 || len(s.stream.larges) > 0 {
-			t.Errorf("%d bytes wait, of large answers %d", n, s.stream.larges)
+		if n := s.stream.backlog(); n > 0 || len(s.stream.largeRemaining) > 0 {
+			t.Errorf("%d bytes wait, of large answers %d", n, s.stream.largeRemaining)
 		}
 		sent := 0 // what others have to wait with is bounded as before
 		for ; sent < 10 && s.Notify(t.Context(), "x", said) == nil; sent++ {

@@ -12,12 +12,12 @@ import (
 // over. It never holds more than twice the bytes of the line that it reads, and a line over the
 // limit is read without being held. It is for one goroutine.
 type lineReader struct {
-	in  *bufio.Reader
-	max int // bytes of one line
+	in           *bufio.Reader
+	maxLineBytes int // bytes of one line
 }
 
 func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(r, maxLine), max: limit}
+	return &lineReader{in: bufio.NewReaderSize(r, maxLine), maxLineBytes: limit}
 }
 
 // next implements frames. A line that has no end is no message: its sender was cut off in the midst
@@ -28,7 +28,7 @@ func (r *lineReader) next() ([]byte, error) {
 		size := 0
 		for {
 			part, err := r.in.ReadSlice('\n')
-			if size += len(part); size <= r.max+1 {
+			if size += len(part); size <= r.maxLineBytes+1 {
 				line = append(line, part...)
 			} else {
 				line = nil
@@ -44,9 +44,9 @@ func (r *lineReader) next() ([]byte, error) {
 			}
 			return nil, err
 		}
-		if size > r.max+1 {
+		if size > r.maxLineBytes+1 {
 			return nil, &Error{
-				Code: CodeInvalidRequest, Message: fmt.Sprintf("message of %d bytes is over the limit of %d", size-1, r.max),
+				Code: CodeInvalidRequest, Message: fmt.Sprintf("message of %d bytes is over the limit of %d", size-1, r.maxLineBytes),
 			}
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {

@@ -30,12 +30,12 @@ func flood(g *rig, n int, ids func(int) string, method, params string) (refused 
 	return refused
 }
 
-// A client that sends requests without end has the surplus refused, is told of it in words, and can still be served
-// where it matters, cancel, and go on.
+// A client that sends requests without end has the surplus refused, is told of it in words, and can
+// still be served where it matters, cancel, and go on.
 func TestFloodOfRequests(t *testing.T) {
 	r := NewRouter()
 	Handle(r, "status", func(context.Context, struct{}) (string, error) { return "well", nil })
-	r.Always("status")
+	r.Prioritize("status")
 	bubble(t, r, func(g *rig) {
 		if n := flood(g, maxInflight+500, func(i int) string { return fmt.Sprint(i) }, "wait", "{}"); n != 500 {
 			t.Errorf("%d requests were refused", n)
@@ -58,7 +58,7 @@ func TestFloodOfBytes(t *testing.T) {
 	bubble(t, r, func(g *rig) {
 		const size, fit = 1 << 20, 6
 		g.conn.mu.Lock()
-		g.conn.mayHold = fit*size + size/2
+		g.conn.maxParamBytes = fit*size + size/2
 		g.conn.mu.Unlock()
 		params := `"` + strings.Repeat("x", size) + `"`
 		if n := flood(g, 9, func(i int) string { return fmt.Sprint(i) }, "hold", params); n != 9-fit {

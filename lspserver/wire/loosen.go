@@ -45,7 +45,7 @@ func loosen(raw jsontext.Value, t reflect.Type) jsontext.Value {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if len(raw) == 0 || readsItself(t) {
+	if len(raw) == 0 || hasOwnDecoder(t) {
 		return raw
 	}
 	switch kind := t.Kind(); {
@@ -61,11 +61,11 @@ func loosen(raw jsontext.Value, t reflect.Type) jsontext.Value {
 	case (kind == reflect.Slice || kind == reflect.Array) && raw[0] == '[':
 		return loosenArray(raw, t.Elem())
 	case kind >= reflect.Int && kind <= reflect.Uint64:
-		return integral(raw)
+		return withoutFraction(raw)
 	case kind == reflect.Interface && raw[0] != '"':
 		// Unions of LSP hold 32 bits, or a string in which any number keeps its digits.
-		whole := integral(raw)
-		if n, err := strconv.ParseFloat(string(whole), 64); err == nil && ofLSP(t) && (n < math.MinInt32 || n > math.MaxInt32) {
+		whole := withoutFraction(raw)
+		if n, err := strconv.ParseFloat(string(whole), 64); err == nil && isLSPType(t) && (n < math.MinInt32 || n > math.MaxInt32) {
 			return slices.Concat([]byte(`"`), whole, []byte(`"`))
 		}
 		return whole
@@ -82,13 +82,13 @@ func loosenObject(raw jsontext.Value, t reflect.Type) jsontext.Value {
 			return value
 		}
 		if isNull(value) {
-			if f.keepsNull {
+			if f.acceptsNull {
 				return value
 			}
 			return nil
 		}
-		value = loosen(value, f.typ)
-		if f.optional && ofLSP(t) && protocol.Unmarshal(value, reflect.New(f.typ).Interface()) != nil {
+		value = loosen(value, f.goType)
+		if f.optional && isLSPType(t) && protocol.Unmarshal(value, reflect.New(f.goType).Interface()) != nil {
 			return nil
 		}
 		return value
@@ -97,7 +97,7 @@ func loosenObject(raw jsontext.Value, t reflect.Type) jsontext.Value {
 
 func loosenArray(raw jsontext.Value, elem reflect.Type) jsontext.Value {
 	var list []jsontext.Value
-	if json.Unmarshal(raw, &list, loose) != nil {
+	if json.Unmarshal(raw, &list, lspOptions) != nil {
 		return raw
 	}
 	for i, v := range list {
@@ -116,7 +116,7 @@ func asBytes(list []jsontext.Value) [][]byte {
 
 // rewriteObject replaces the members of an object; one whose replacement is nil is dropped.
 func rewriteObject(raw jsontext.Value, replace func(name string, value jsontext.Value) jsontext.Value) jsontext.Value {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw), loose)
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), lspOptions)
 	if _, err := dec.ReadToken(); err != nil {
 		return raw
 	}
@@ -145,8 +145,8 @@ func rewriteObject(raw jsontext.Value, replace func(name string, value jsontext.
 
 // member is a field of a struct as JSON has it.
 type member struct {
-	typ                 reflect.Type
-	optional, keepsNull bool
+	goType                reflect.Type
+	optional, acceptsNull bool
 }
 
 func collectMembers(t reflect.Type, out map[string]member) {
@@ -168,8 +168,8 @@ func collectMembers(t reflect.Type, out map[string]member) {
 			_, wrapped := optionalValue(f.Type)
 			nullable := wrapped && strings.HasPrefix(f.Type.Name(), "Nullable[")
 			out[name] = member{
-				typ: f.Type, optional: strings.Contains(options, "omit"),
-				keepsNull: nullable || f.Type.Kind() == reflect.Interface && !ofLSP(f.Type) || f.Type.Kind() != reflect.String && readsItself(f.Type),
+				goType: f.Type, optional: strings.Contains(options, "omit"),
+				acceptsNull: nullable || f.Type.Kind() == reflect.Interface && !isLSPType(f.Type) || f.Type.Kind() != reflect.String && hasOwnDecoder(f.Type),
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func collectMembers(t reflect.Type, out map[string]member) {
 
 // optionalValue is the type that an Optional or a Nullable of LSP holds.
 func optionalValue(t reflect.Type) (reflect.Type, bool) {
-	if !ofLSP(t) || t.Kind() != reflect.Struct {
+	if !isLSPType(t) || t.Kind() != reflect.Struct {
 		return nil, false
 	}
 	if name := t.Name(); !strings.HasPrefix(name, "Optional[") && !strings.HasPrefix(name, "Nullable[") {
@@ -187,13 +187,13 @@ func optionalValue(t reflect.Type) (reflect.Type, bool) {
 	return f.Type, ok
 }
 
-// readsItself reports whether a type of ours, or of a library other than that of LSP, decides how
+// hasOwnDecoder reports whether a type of ours, or of a library other than that of LSP, decides how
 // it is read: raw values do, and what has a method for it.
-func readsItself(t reflect.Type) bool {
+func hasOwnDecoder(t reflect.Type) bool {
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
 		return true
 	}
-	if ofLSP(t) {
+	if isLSPType(t) {
 		return false
 	}
 	p := reflect.PointerTo(t)
@@ -203,9 +203,9 @@ func readsItself(t reflect.Type) bool {
 
 func isNull(raw jsontext.Value) bool { return string(raw) == "null" }
 
-// integral writes an integral number without fraction and exponent, as 2 for 2.0 and 1000 for 1e3.
-// Anything else stays.
-func integral(raw jsontext.Value) jsontext.Value {
+// withoutFraction writes an integral number without fraction and exponent, as 2 for 2.0 and 1000
+// for 1e3. Anything else stays.
+func withoutFraction(raw jsontext.Value) jsontext.Value {
 	if !bytes.ContainsAny(raw, ".eE") {
 		return raw
 	}

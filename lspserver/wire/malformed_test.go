@@ -11,7 +11,8 @@ import (
 	"tandem/lspserver/wire/wiretest"
 )
 
-// TestCaseJ01J02J04J05J07J08J10Malformed sends damage to an initialized server; want is what it answers. A ping must be served afterwards.
+// TestCaseJ01J02J04J05J07J08J10Malformed sends damage to an initialized server; want is what it
+// answers. A ping must be served afterwards.
 func TestCaseJ01J02J04J05J07J08J10Malformed(t *testing.T) {
 	const parse, invalid = "null error -32700", "null error -32600"
 	long := strings.Repeat("x", 1<<20)
@@ -165,7 +166,8 @@ func TestMemoryFollowsTheBytes(t *testing.T) {
 	}
 }
 
-// J06: 24 MB of small values grow the process by less than three times that, and are never turned into Go values.
+// J06: 24 MB of small values grow the process by less than three times that, and are never turned
+// into Go values.
 func TestCaseJ06ManyValues(t *testing.T) {
 	const size = 24 << 20
 	values := strings.Repeat("{},", size/3) + "{}"

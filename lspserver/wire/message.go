@@ -40,8 +40,8 @@ type parser struct {
 func (p *parser) parse(body []byte) (message, *Error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	var m members
-	var twice bool
-	kind, err := p.split(body, &m, &twice)
+	var duplicate bool
+	kind, err := p.splitMembers(body, &m, &duplicate)
 	if err != nil {
 		return message{}, &Error{Code: CodeParseError, Message: fmt.Sprintf("not a JSON text: %.160s", err)}
 	}
@@ -56,7 +56,7 @@ func (p *parser) parse(body []byte) (message, *Error) {
 		return refuse("a message is an object")
 	case m.method == nil && (m.result != nil || m.err != nil):
 		return response(id, m), nil
-	case twice:
+	case duplicate:
 		return refuse("a member of the message stands there twice")
 	case m.id != nil && !idOK:
 		return refuse("an id is a string or an integer of 64 bits")
@@ -70,9 +70,9 @@ func (p *parser) parse(body []byte) (message, *Error) {
 	return message{id: id, method: unquote(m.method), params: m.params}, nil
 }
 
-// split checks the whole body and finds the members of a top-level object. Names are compared as
-// JSON strings, so an escaped spelling is the same name and another letter case is not.
-func (p *parser) split(body []byte, m *members, twice *bool) (jsontext.Kind, error) {
+// splitMembers checks the whole body and finds the members of a top-level object. Names are
+// compared as JSON strings, so an escaped spelling is the same name and another letter case is not.
+func (p *parser) splitMembers(body []byte, m *members, duplicate *bool) (jsontext.Kind, error) {
 	p.dec.Reset(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
 	value := func() ([]byte, error) {
 		v, err := p.dec.ReadValue()
@@ -84,7 +84,7 @@ func (p *parser) split(body []byte, m *members, twice *bool) (jsontext.Kind, err
 		if _, err := value(); err != nil {
 			return 0, err
 		}
-		return kind, p.end()
+		return kind, p.expectEnd()
 	}
 	if _, err := p.dec.ReadToken(); err != nil {
 		return 0, err
@@ -100,18 +100,18 @@ func (p *parser) split(body []byte, m *members, twice *bool) (jsontext.Kind, err
 			return 0, err
 		}
 		if field != nil {
-			*twice = *twice || *field != nil
+			*duplicate = *duplicate || *field != nil
 			*field = v
 		}
 	}
 	if _, err := p.dec.ReadToken(); err != nil {
 		return 0, err
 	}
-	return kind, p.end()
+	return kind, p.expectEnd()
 }
 
-// end reports whether nothing but white space is left.
-func (p *parser) end() error {
+// expectEnd reports whether nothing but white space is left.
+func (p *parser) expectEnd() error {
 	_, err := p.dec.ReadToken()
 	if err == io.EOF {
 		return nil
@@ -188,7 +188,7 @@ func parseID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	if raw[0] == '"' {
 		return jsonrpc2.NewStringID(unquote(raw)), true
 	}
-	n, err := strconv.ParseInt(string(integral(raw)), 10, 64)
+	n, err := strconv.ParseInt(string(withoutFraction(raw)), 10, 64)
 	if err != nil {
 		return id, false
 	}
@@ -204,33 +204,35 @@ func unquote(quoted []byte) string {
 	return string(b)
 }
 
-// mend puts U+FFFD in the place of every escaped surrogate of body that has no partner, as editors
-// write what a person has cut a character in half with. It reports whether there was one.
-func mend(body []byte) bool {
-	mended := false
+// replaceLoneSurrogates puts U+FFFD in the place of every escaped surrogate of body that has no
+// partner, as editors write what a person has cut a character in half with. It reports whether
+// there was one.
+func replaceLoneSurrogates(body []byte) bool {
+	replaced := false
 	for i := 0; i+1 < len(body); i++ {
 		if body[i] != '\\' {
 			continue
 		}
-		unit := escaped(body[i:])
+		unit := escapedUnit(body[i:])
 		switch {
 		case unit < 0:
 			i++
-		case unit >= 0xd800 && unit < 0xdc00 && escaped(body[i+6:]) >= 0xdc00 && escaped(body[i+6:]) < 0xe000:
+		case unit >= 0xd800 && unit < 0xdc00 && escapedUnit(body[i+6:]) >= 0xdc00 && escapedUnit(body[i+6:]) < 0xe000:
 			i += 11
 		case unit >= 0xd800 && unit < 0xe000:
 			copy(body[i:], `\ufffd`)
-			mended = true
+			replaced = true
 			i += 5
 		default:
 			i += 5
 		}
 	}
-	return mended
+	return replaced
 }
 
-// escaped is the code unit of the \u escape that b begins with, -1 where it begins with another.
-func escaped(b []byte) int {
+// escapedUnit is the code unit of the \u escape that b begins with, -1 where it begins with
+// another.
+func escapedUnit(b []byte) int {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1
 	}

@@ -12,9 +12,9 @@ import (
 const (
 	maxLine   = 8 << 10  // bytes of one header line
 	maxHeader = 64 << 10 // bytes of one header
-	// lookBack is how many bytes of what was passed over are kept, so that a header field that
+	// overlapBytes is how many bytes of what was passed over are kept, so that a header field that
 	// begins in them is found.
-	lookBack = 64
+	overlapBytes = 64
 
 	lengthName = "Content-Length"
 )
@@ -23,16 +23,16 @@ const (
 // bytes it was sent, whatever length a header declares, and finds its way back to the next header
 // from any damage. It is for one goroutine.
 type frameReader struct {
-	src  *pushback
-	in   *bufio.Reader
-	max  int // bytes of one body
-	log  *slog.Logger
-	size int // of the header being read
+	src         *prefixReader
+	in          *bufio.Reader
+	maxBody     int // bytes of one body
+	log         *slog.Logger
+	headerBytes int // of the header being read
 }
 
 func newFrameReader(r io.Reader, limit int, log *slog.Logger) *frameReader {
-	src := &pushback{r: r}
-	return &frameReader{src: src, in: bufio.NewReaderSize(src, maxLine), max: limit, log: log}
+	src := &prefixReader{r: r}
+	return &frameReader{src: src, in: bufio.NewReaderSize(src, maxLine), maxBody: limit, log: log}
 }
 
 // next returns the next body, which belongs to the caller. A frame that was thrown away is an
@@ -51,14 +51,14 @@ func (r *frameReader) next() ([]byte, error) {
 func (r *frameReader) header() (int, error) {
 	var length int
 	var known, bad, lines bool
-	reset := func() { length, known, bad, lines, r.size = 0, false, false, false, 0 }
+	reset := func() { length, known, bad, lines, r.headerBytes = 0, false, false, false, 0 }
 	for reset(); ; {
 		line, long, err := r.line()
 		if err != nil {
 			return 0, err
 		}
-		if long || r.size > maxHeader {
-			r.log.Warn("header over the limit skipped", "bytes", r.size)
+		if long || r.headerBytes > maxHeader {
+			r.log.Warn("header over the limit skipped", "bytes", r.headerBytes)
 			reset()
 		}
 		if len(line) == 0 {
@@ -66,7 +66,7 @@ func (r *frameReader) header() (int, error) {
 				return length, nil
 			}
 			if lines {
-				r.log.Warn("header without a usable length skipped", "bytes", r.size)
+				r.log.Warn("header without a usable length skipped", "bytes", r.headerBytes)
 			}
 			reset()
 			continue
@@ -77,7 +77,7 @@ func (r *frameReader) header() (int, error) {
 			continue
 		}
 		if glued { // what stood before it was no part of this header
-			r.log.Warn("bytes outside any frame skipped", "bytes", r.size-len(value))
+			r.log.Warn("bytes outside any frame skipped", "bytes", r.headerBytes-len(value))
 			reset()
 		}
 		n, err := strconv.ParseUint(value, 10, strconv.IntSize-1)
@@ -92,14 +92,14 @@ func (r *frameReader) line() (line []byte, long bool, err error) {
 	var kept []byte
 	for {
 		part, err := r.in.ReadSlice('\n')
-		r.size += len(part)
+		r.headerBytes += len(part)
 		if long {
 			part = append(kept, part...)
-			part = part[max(0, len(part)-lookBack):]
+			part = part[max(0, len(part)-overlapBytes):]
 		}
 		if err == bufio.ErrBufferFull {
 			long = true
-			kept = append([]byte(nil), part[max(0, len(part)-lookBack):]...)
+			kept = append([]byte(nil), part[max(0, len(part)-overlapBytes):]...)
 			continue
 		}
 		if err != nil {
@@ -119,7 +119,7 @@ func lengthField(line []byte, long bool) (value string, glued, ok bool) {
 		}
 		rest, colon := bytes.CutPrefix(bytes.TrimLeft(line[i+len(lengthName):], " \t"), []byte(":"))
 		glued = len(bytes.TrimLeft(line[:i], " \t")) > 0
-		if !colon || glued && !long && isToken(line[i-1]) { // the field X-Content-Length is another one
+		if !colon || glued && !long && isTokenByte(line[i-1]) { // the field X-Content-Length is another one
 			return "", false, false
 		}
 		return string(bytes.TrimSpace(rest)), glued, true
@@ -127,7 +127,7 @@ func lengthField(line []byte, long bool) (value string, glued, ok bool) {
 	return "", false, false
 }
 
-func isToken(c byte) bool {
+func isTokenByte(c byte) bool {
 	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
@@ -135,7 +135,7 @@ func isToken(c byte) bool {
 // being held. A header line inside the body, or the beginning of one at its end, means that n was
 // wrong, since no JSON text can hold one: reading goes on there.
 func (r *frameReader) body(n int) ([]byte, error) {
-	hold := n <= r.max
+	hold := n <= r.maxBody
 	buf := make([]byte, 0, min(n, maxLine))
 	for read, scanned := 0, 0; read < n; {
 		switch {
@@ -143,7 +143,7 @@ func (r *frameReader) body(n int) ([]byte, error) {
 		case hold:
 			buf = append(make([]byte, 0, min(n, 2*cap(buf))), buf...)
 		default:
-			buf = buf[:copy(buf, buf[len(buf)-lookBack:])]
+			buf = buf[:copy(buf, buf[len(buf)-overlapBytes:])]
 			scanned = 0
 		}
 		m, err := r.in.Read(buf[len(buf):min(cap(buf), len(buf)+n-read)])
@@ -155,7 +155,7 @@ func (r *frameReader) body(n int) ([]byte, error) {
 				Message: fmt.Sprintf("body ends after %d of %d bytes", read-len(buf)+scanned+i, n),
 			}
 		}
-		scanned = max(0, len(buf)-lookBack)
+		scanned = max(0, len(buf)-overlapBytes)
 		if err == io.EOF && read < n {
 			return nil, io.ErrUnexpectedEOF
 		}
@@ -166,7 +166,7 @@ func (r *frameReader) body(n int) ([]byte, error) {
 	if !hold {
 		return nil, &Error{
 			Code:    CodeInvalidRequest,
-			Message: fmt.Sprintf("message of %d bytes is over the limit of %d", n, r.max),
+			Message: fmt.Sprintf("message of %d bytes is over the limit of %d", n, r.maxBody),
 		}
 	}
 	return buf, nil
@@ -200,23 +200,23 @@ func headerLine(b []byte, end bool) int {
 // unread puts b back in front of what is still to be read.
 func (r *frameReader) unread(b []byte) {
 	ahead, _ := r.in.Peek(r.in.Buffered())
-	r.src.first = append(append(append([]byte(nil), b...), ahead...), r.src.first...)
+	r.src.prefix = append(append(append([]byte(nil), b...), ahead...), r.src.prefix...)
 	r.in.Reset(r.src)
 }
 
-// pushback reads first, then r.
-type pushback struct {
-	first []byte
-	r     io.Reader
+// prefixReader reads first, then r.
+type prefixReader struct {
+	prefix []byte
+	r      io.Reader
 }
 
-func (p *pushback) Read(b []byte) (int, error) {
-	if len(p.first) == 0 {
+func (p *prefixReader) Read(b []byte) (int, error) {
+	if len(p.prefix) == 0 {
 		return p.r.Read(b)
 	}
-	n := copy(b, p.first)
-	if p.first = p.first[n:]; len(p.first) == 0 {
-		p.first = nil
+	n := copy(b, p.prefix)
+	if p.prefix = p.prefix[n:]; len(p.prefix) == 0 {
+		p.prefix = nil
 	}
 	return n, nil
 }

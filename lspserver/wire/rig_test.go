@@ -52,8 +52,8 @@ func (r reply) String() string {
 	return fmt.Sprintf("%s %s", r.ID, r.Result)
 }
 
-// newRig starts a server of r, which is given initialize, "ping" (answers "pong") and "wait" (answers its context's
-// error once that has ended).
+// newRig starts a server of r, which is given initialize, "ping" (answers "pong") and "wait"
+// (answers its context's error once that has ended).
 func newRig(t testing.TB, r *Router, o Options) *rig {
 	if r == nil {
 		r = NewRouter()

@@ -15,9 +15,9 @@ import (
 // Router says which methods are served. It is filled once, before the first connection, and may
 // then be shared.
 type Router struct {
-	requests map[string]handler
-	notes    map[string]func(context.Context, []byte) error
-	always   string
+	requests       map[string]handler
+	notifications  map[string]func(context.Context, []byte) error
+	priorityMethod string
 }
 
 // handler is the part of a request's handler that runs in the order of arrival; it gives the part
@@ -27,14 +27,14 @@ type handler func(ctx context.Context, raw []byte) (rest func(context.Context) (
 // NewRouter returns a router that serves nothing.
 func NewRouter() *Router {
 	return &Router{
-		requests: map[string]handler{},
-		notes:    map[string]func(context.Context, []byte) error{},
+		requests:      map[string]handler{},
+		notifications: map[string]func(context.Context, []byte) error{},
 	}
 }
 
-// Always makes the requests of one method be served also where the connection has too many under
-// way for others.
-func (r *Router) Always(method string) { r.always = method }
+// Prioritize makes the requests of one method be served also where the connection has too many
+// under way for others.
+func (r *Router) Prioritize(method string) { r.priorityMethod = method }
 
 // Handle makes fn answer the requests of a method, each in a goroutine of its own that starts after
 // the handlers of all earlier notifications have returned. Parameters that do not fit P are
@@ -42,7 +42,7 @@ func (r *Router) Always(method string) { r.always = method }
 // call the client. The context ends with the request's cancellation and with the connection. It
 // panics if the method is taken.
 func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
-	r.claim(method)
+	r.reserve(method)
 	decode := decoder[P]()
 	r.requests[method] = func(_ context.Context, raw []byte) (func(context.Context) (any, error), error) {
 		return func(ctx context.Context) (any, error) {
@@ -61,7 +61,7 @@ func HandleExact[P, R any](r *Router, method string, fn func(context.Context, P)
 	Handle(r, method, func(ctx context.Context, raw jsontext.Value) (out R, err error) {
 		var p P
 		if len(raw) > 0 && string(raw) != "null" {
-			err = json.Unmarshal(raw, &p, loose, json.RejectUnknownMembers(true))
+			err = json.Unmarshal(raw, &p, lspOptions, json.RejectUnknownMembers(true))
 		}
 		if err != nil {
 			return out, badParams(method, err)
@@ -76,7 +76,7 @@ func HandleExact[P, R any](r *Router, method string, fn func(context.Context, P)
 func HandleInOrder[P, R any](
 	r *Router, method string, begin func(context.Context, P) (rest func(context.Context) (R, error), err error),
 ) {
-	r.claim(method)
+	r.reserve(method)
 	decode := decoder[P]()
 	r.requests[method] = func(ctx context.Context, raw []byte) (func(context.Context) (any, error), error) {
 		p, err := decode(raw)
@@ -100,9 +100,9 @@ func badParams(method string, err error) error {
 // ends with the connection; use [Conn.Context] for work that fn leaves behind. It panics if the
 // method is taken.
 func Notify[P any](r *Router, method string, fn func(context.Context, P)) {
-	r.claim(method)
+	r.reserve(method)
 	decode := decoder[P]()
-	r.notes[method] = func(ctx context.Context, raw []byte) error {
+	r.notifications[method] = func(ctx context.Context, raw []byte) error {
 		p, err := decode(raw)
 		if err == nil {
 			fn(ctx, p)
@@ -111,9 +111,9 @@ func Notify[P any](r *Router, method string, fn func(context.Context, P)) {
 	}
 }
 
-func (r *Router) claim(method string) {
+func (r *Router) reserve(method string) {
 	_, request := r.requests[method]
-	_, note := r.notes[method]
+	_, note := r.notifications[method]
 	if request || note || method == "exit" || method == "$/cancelRequest" {
 		panic("wire: method registered twice: " + method)
 	}
@@ -123,7 +123,7 @@ func (r *Router) claim(method string) {
 // LSP the last of two equal names wins, as for any server; in ours a name that stands twice is an
 // error, because what was checked must be what is executed.
 func decoder[P any]() func([]byte) (P, error) {
-	lsp := ofLSP(reflect.TypeFor[P]())
+	lsp := isLSPType(reflect.TypeFor[P]())
 	return func(raw []byte) (p P, err error) {
 		switch {
 		case len(raw) == 0 || string(raw) == "null":
@@ -135,8 +135,10 @@ func decoder[P any]() func([]byte) (P, error) {
 	}
 }
 
-// ofLSP says that a type is one of go.lsp.dev/protocol.
-func ofLSP(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath() }
+// isLSPType says that a type is one of go.lsp.dev/protocol.
+func isLSPType(t reflect.Type) bool {
+	return t.PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath()
+}
 
 // codec reads and writes everything by the rules of go.lsp.dev/protocol, which knows the unions of
 // LSP, also inside types of ours. For those it follows encoding/json/v2: unknown members are
@@ -151,16 +153,17 @@ func (codec) Marshal(v any) ([]byte, error) {
 	if raw, ok := v.(jsonrpc2.RawMessage); ok {
 		return raw, nil
 	}
-	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Struct && !ofLSP(t) {
-		return json.Marshal(v, loose) // as protocol.Marshal does, which copies the text once more
+	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Struct && !isLSPType(t) {
+		return json.Marshal(v, lspOptions) // as protocol.Marshal does, which copies the text once more
 	}
 	return protocol.Marshal(v)
 }
 
-// pieced is a result that writes itself by the same rules, in pieces that do not change any more.
-type pieced interface{ JSONPieces() ([][]byte, error) }
+// pieceMarshaler is a result that writes itself by the same rules, in pieces that do not change any
+// more.
+type pieceMarshaler interface{ JSONPieces() ([][]byte, error) }
 
-// loose are the options of protocol.Marshal.
-var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// lspOptions are the options of protocol.Marshal.
+var lspOptions = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 func (codec) Unmarshal(data []byte, v any) error { return Unmarshal(data, v) }

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	maxQueue = 128 << 20 // bytes waiting for a peer that does not read, beside one large answer
-	slow     = 8 << 20   // bytes waiting for a peer that is said to be slow
-	chunk    = 64 << 10  // bytes that are written at once, unless one frame is larger
-	keepBuf  = 1 << 20   // a larger buffer is not kept for reuse
-	maxSpare = 2         // buffers that are kept
+	maxPendingBytes = 128 << 20 // bytes waiting for a peer that does not read, beside one large answer
+	slowPeerBytes   = 8 << 20   // bytes waiting for a peer that is said to be slow
+	chunkBytes      = 64 << 10  // bytes that are written at once, unless one frame is larger
+	maxPooledBytes  = 1 << 20   // a larger buffer is not kept for reuse
+	maxFreeChunks   = 2         // buffers that are kept
 )
 
 // frames cuts a byte stream into the bodies of messages. next returns the next body, which belongs
@@ -32,36 +32,36 @@ type frames interface{ next() ([]byte, error) }
 // ReadFrame shows the jsonrpc2 connection only envelopes; the message itself waits in current for
 // the handler, which jsonrpc2 runs before it reads again.
 type stream struct {
-	rwc   io.ReadWriteCloser
-	log   *slog.Logger
-	ctx   context.Context // of the connection
-	end   func(cause error)
-	busy  func(jsonrpc2.ID) bool // whether a request of that id is in flight
-	trace func(in bool, body []byte)
-	quiet chan struct{} // closed by the connection when ReadFrame may report the end
+	rwc        io.ReadWriteCloser
+	log        *slog.Logger
+	ctx        context.Context // of the connection
+	closeWith  func(cause error)
+	isInFlight func(jsonrpc2.ID) bool // whether a request of that id is in flight
+	trace      func(in bool, body []byte)
+	drained    chan struct{} // closed by the connection when ReadFrame may report the end
 
 	// of the reading goroutine
-	in      frames
-	lines   bool // what goes out is one JSON text a line
-	parser  parser
-	scratch []byte
-	current message
+	source     frames
+	lineFrames bool // what goes out is one JSON text a line
+	parser     parser
+	envelope   []byte
+	current    message
 
-	mu      sync.Mutex
-	wake    sync.Cond // on mu: queue or closing has changed
-	idle    sync.Cond // on mu: open has fallen to 0
-	queue   []queued  // frames to be written, several to a chunk, from head on; empty once all is taken
-	head    int
-	spare   [][]byte // chunks to be used again
-	waiting int      // bytes of the queue and of the chunk that is being written
-	limit   int      // of what waits beside the oldest large answer
-	larges  []int    // bytes that still wait of each large answer, the oldest first
-	told    bool     // that the peer is slow
-	encode  []byte
-	answers map[string]answer // what belongs to answers beside what jsonrpc2 sends, by how an answer begins
-	open    int               // requests shown to jsonrpc2 and not answered yet
-	closing bool              // nothing more is queued
-	flushed chan struct{}
+	mu             sync.Mutex
+	queueChanged   sync.Cond  // on mu: queue or closing has changed
+	allAnswered    sync.Cond  // on mu: open has fallen to 0
+	queue          []outgoing // frames to be written, several to a chunk, from head on; empty once all is taken
+	head           int
+	freeChunks     [][]byte // chunks to be used again
+	pendingBytes   int      // bytes of the queue and of the chunk that is being written
+	maxPending     int      // of what waits beside the oldest large answer
+	largeRemaining []int    // bytes that still wait of each large answer, the oldest first
+	warnedSlow     bool     // that the peer is slow
+	encode         []byte
+	extras         map[string]answerExtras // what belongs to answers beside what jsonrpc2 sends, by how an answer begins
+	unanswered     int                     // requests shown to jsonrpc2 and not answered yet
+	closing        bool                    // nothing more is queued
+	flushed        chan struct{}
 }
 
 var _ jsonrpc2.Stream = (*stream)(nil)
@@ -70,38 +70,38 @@ var _ jsonrpc2.Stream = (*stream)(nil)
 // is answered here and passed over. It reports the end only when quiet is closed, because jsonrpc2
 // drops every answer after that.
 func (s *stream) ReadFrame(context.Context) ([]byte, int64, error) {
-	stretch()
+	growStack()
 	for {
 		m, err := s.read()
 		if err != nil {
-			s.end(err)
-			<-s.quiet
+			s.closeWith(err)
+			<-s.drained
 			return nil, 0, io.EOF
 		}
 		if m == nil {
 			continue
 		}
-		if cap(s.scratch) > keepBuf {
-			s.scratch = nil
+		if cap(s.envelope) > maxPooledBytes {
+			s.envelope = nil
 		}
 		s.current = *m
-		s.scratch = m.frame(s.scratch[:0])
-		return s.scratch, int64(len(s.scratch)), nil
+		s.envelope = m.frame(s.envelope[:0])
+		return s.envelope, int64(len(s.envelope)), nil
 	}
 }
 
-// stretch gives its goroutine room for a handler at once. jsonrpc2 reads on with a new goroutine
+// growStack gives its goroutine room for a handler at once. jsonrpc2 reads on with a new goroutine
 // after every request, which carries the next one out; to grow its stack in the middle of that
 // takes a quarter of the time of a small request.
 //
 //go:noinline
-func stretch() {
+func growStack() {
 	var room [16 << 10]byte
-	mark(room[:])
+	touch(room[:])
 }
 
 //go:noinline
-func mark(room []byte) { room[0] = 1 }
+func touch(room []byte) { room[0] = 1 }
 
 // read returns the next message, nil for one that is not to be shown, or the error that ends the
 // connection.
@@ -109,9 +109,9 @@ func (s *stream) read() (*message, error) {
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)
 	}
-	body, err := s.in.next()
-	if bad, ok := err.(*Error); ok {
-		s.refuse(jsonrpc2.ID{}, bad)
+	body, err := s.source.next()
+	if refusal, ok := err.(*Error); ok {
+		s.refuse(jsonrpc2.ID{}, refusal)
 		return nil, nil
 	}
 	if err != nil {
@@ -120,18 +120,18 @@ func (s *stream) read() (*message, error) {
 	if s.trace != nil {
 		s.trace(true, body)
 	}
-	m, bad := s.parse(body)
-	if bad != nil && mend(body) { // half a character
+	m, refusal := s.parse(body)
+	if refusal != nil && replaceLoneSurrogates(body) { // half a character
 		mended, still := s.parse(body)
 		if mended.response || bytes.Contains(body, []byte(`"textDocument/did`)) {
-			m, bad = mended, still // neither a document nor the answer to a request of ours may be lost
+			m, refusal = mended, still // neither a document nor the answer to a request of ours may be lost
 		} else if still == nil {
 			m.id = mended.id // so that the refusal reaches whoever waits for the answer
 		}
 	}
 	switch {
-	case bad != nil:
-		s.refuse(m.id, bad)
+	case refusal != nil:
+		s.refuse(m.id, refusal)
 		return nil, nil
 	case m.response:
 		if !m.id.IsValid() {
@@ -139,30 +139,30 @@ func (s *stream) read() (*message, error) {
 			return nil, nil
 		}
 	case m.id.IsValid():
-		if s.busy(m.id) { // under its own id the refusal would pass for the answer to the first
+		if s.isInFlight(m.id) { // under its own id the refusal would pass for the answer to the first
 			s.refuse(jsonrpc2.ID{}, &Error{Code: CodeInvalidRequest, Message: "the id is that of a request in flight"})
 			return nil, nil
 		}
 		s.mu.Lock()
-		s.open++
+		s.unanswered++
 		s.mu.Unlock()
 	}
 	return &m, nil
 }
 
 // parse is that of the parser. A fault of it is one message's.
-func (s *stream) parse(body []byte) (m message, bad *Error) {
+func (s *stream) parse(body []byte) (m message, refusal *Error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("the parser panicked", "panic", p, "stack", string(debug.Stack()))
-			m, bad = message{}, &Error{Code: CodeInternal, Message: "internal error; the log has the details"}
+			m, refusal = message{}, &Error{Code: CodeInternal, Message: "internal error; the log has the details"}
 		}
 	}()
 	return s.parser.parse(body)
 }
 
-// take returns the message whose envelope ReadFrame has just returned.
-func (s *stream) take() message {
+// takeCurrent returns the message whose envelope ReadFrame has just returned.
+func (s *stream) takeCurrent() message {
 	m := s.current
 	s.current = message{} // a large document is not to be held until the next message
 	return m
@@ -170,7 +170,7 @@ func (s *stream) take() message {
 
 func (s *stream) refuse(id jsonrpc2.ID, e *Error) {
 	s.log.Warn("message refused", "code", e.Code, "why", e.Message)
-	_, _ = s.put(jsonrpc2.NewResponse(id, nil, e.send()), false)
+	_, _ = s.enqueue(jsonrpc2.NewResponse(id, nil, e.toRPC()), false)
 }
 
 // Read is the form of ReadFrame that jsonrpc2 demands and does not use.
@@ -185,7 +185,7 @@ func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 
 // Write queues a message. It never blocks.
 func (s *stream) Write(_ context.Context, msg jsonrpc2.Message) (int64, error) {
-	return s.put(msg, true)
+	return s.enqueue(msg, true)
 }
 
 // WriteFrame is how jsonrpc2 answers a batch, which never reaches it.
@@ -193,23 +193,23 @@ func (s *stream) WriteFrame(context.Context, []byte) (int64, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// queued is a chunk, or what is not to be changed: a piece of an answer.
-type queued struct {
+// outgoing is a chunk, or what is not to be changed: a piece of an answer.
+type outgoing struct {
 	b     []byte
 	chunk bool
 	large bool // a piece of a large answer
 }
 
-// answer is what belongs to the answer of a request beside what jsonrpc2 sends.
-type answer struct {
-	run   []func() // runs once the answer is queued
-	large [][]byte // the result in the place of the one that jsonrpc2 has, so that its bytes are never copied
+// answerExtras is what belongs to the answer of a request beside what jsonrpc2 sends.
+type answerExtras struct {
+	afterQueued []func() // runs once the answer is queued
+	largeResult [][]byte // the result in the place of the one that jsonrpc2 has, so that its bytes are never copied
 }
 
-// accompany keeps what belongs to the answer of a request, and gives the result that jsonrpc2
+// attachToAnswer keeps what belongs to the answer of a request, and gives the result that jsonrpc2
 // sends.
-func (s *stream) accompany(id jsonrpc2.ID, run []func(), pieces [][]byte) (result jsonrpc2.RawMessage) {
-	large := length(pieces) > keepBuf && s.trace == nil && !s.lines
+func (s *stream) attachToAnswer(id jsonrpc2.ID, run []func(), pieces [][]byte) (result jsonrpc2.RawMessage) {
+	large := totalBytes(pieces) > maxPooledBytes && s.trace == nil && !s.lineFrames
 	if !large {
 		result = join(pieces)
 	}
@@ -218,19 +218,19 @@ func (s *stream) accompany(id jsonrpc2.ID, run []func(), pieces [][]byte) (resul
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answers == nil {
-		s.answers = map[string]answer{}
+	if s.extras == nil {
+		s.extras = map[string]answerExtras{}
 	}
 	begins, _, _ := bytes.Cut(jsonrpc2.AppendMessage(nil, jsonrpc2.NewResponse(id, jsonrpc2.RawMessage("0"), nil)), []byte(`"result":0`))
-	a, twice := s.answers[string(begins)] // a peer may use an id again as soon as its request is through
-	a.run = append(a.run, run...)
+	a, twice := s.extras[string(begins)] // a peer may use an id again as soon as its request is through
+	a.afterQueued = append(a.afterQueued, run...)
 	switch {
 	case large && twice:
 		result = join(pieces)
 	case large:
-		a.large, result = pieces, jsonrpc2.RawMessage("0")
+		a.largeResult, result = pieces, jsonrpc2.RawMessage("0")
 	}
-	s.answers[string(begins)] = a
+	s.extras[string(begins)] = a
 	return result
 }
 
@@ -241,34 +241,34 @@ func join(pieces [][]byte) []byte {
 	return slices.Concat(pieces...)
 }
 
-func length(pieces [][]byte) (n int) {
+func totalBytes(pieces [][]byte) (n int) {
 	for _, p := range pieces {
 		n += len(p)
 	}
 	return n
 }
 
-// put queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open
+// enqueue queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open
 // request.
-func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
+func (s *stream) enqueue(msg jsonrpc2.Message, ours bool) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.encode = jsonrpc2.AppendMessage(s.encode[:0], msg)
 	if ours && bytes.HasPrefix(s.encode, []byte(`{"jsonrpc":"2.0","id":`)) { // a call has its id last
-		if s.open--; s.open == 0 {
-			s.idle.Broadcast()
+		if s.unanswered--; s.unanswered == 0 {
+			s.allAnswered.Broadcast()
 		}
 	}
 	var large [][]byte // comes before the last byte of encode
-	for begins, a := range s.answers {
+	for begins, a := range s.extras {
 		if ours && bytes.HasPrefix(s.encode, []byte(begins)) {
-			delete(s.answers, begins)
-			if a.large != nil && string(s.encode[len(begins):]) == `"result":0}` {
-				large = a.large
+			delete(s.extras, begins)
+			if a.largeResult != nil && string(s.encode[len(begins):]) == `"result":0}` {
+				large = a.largeResult
 				s.encode = append(append(s.encode[:0], begins...), `"result":}`...)
 			}
 			defer func() {
-				for _, fn := range a.run {
+				for _, fn := range a.afterQueued {
 					go fn()
 				}
 			}()
@@ -277,70 +277,70 @@ func (s *stream) put(msg jsonrpc2.Message, ours bool) (int64, error) {
 	if s.closing {
 		return 0, io.ErrClosedPipe
 	}
-	unread := s.waiting
-	if len(s.larges) > 0 { // it may be longer than the limit, and its peer may be reading it
-		unread -= s.larges[0]
+	unread := s.pendingBytes
+	if len(s.largeRemaining) > 0 { // it may be longer than the limit, and its peer may be reading it
+		unread -= s.largeRemaining[0]
 	}
 	switch {
-	case unread > s.limit:
+	case unread > s.maxPending:
 		if s.ctx.Err() == nil {
-			s.log.Error("the peer does not read: the connection is given up", "waiting", s.waiting)
-			s.end(errNotReading)
+			s.log.Error("the peer does not read: the connection is given up", "waiting", s.pendingBytes)
+			s.closeWith(errPeerNotReading)
 		}
-		return 0, errNotReading
-	case unread > slow && !s.told:
-		s.told = true
-		s.log.Warn("the peer reads slowly or not at all", "waiting", s.waiting)
+		return 0, errPeerNotReading
+	case unread > slowPeerBytes && !s.warnedSlow:
+		s.warnedSlow = true
+		s.log.Warn("the peer reads slowly or not at all", "waiting", s.pendingBytes)
 	}
 	if s.trace != nil {
 		s.trace(false, s.encode)
 	}
-	out := s.room(len(s.encode) + len(lengthName) + 24)
+	out := s.reserve(len(s.encode) + len(lengthName) + 24)
 	n := -len(*out)
-	if s.lines {
+	if s.lineFrames {
 		*out = appendLine(*out, s.encode)
 	} else {
 		*out = append(*out, lengthName...)
 		*out = append(*out, ": "...)
-		*out = strconv.AppendInt(*out, int64(len(s.encode)+length(large)), 10)
+		*out = strconv.AppendInt(*out, int64(len(s.encode)+totalBytes(large)), 10)
 		*out = append(*out, "\r\n\r\n"...)
 		*out = append(*out, s.encode[:len(s.encode)-1]...)
 		if large != nil {
-			n += len(*out) + length(large)
-			s.larges = append(s.larges, length(large))
+			n += len(*out) + totalBytes(large)
+			s.largeRemaining = append(s.largeRemaining, totalBytes(large))
 			for _, p := range large {
 				if len(p) > 0 {
-					s.queue = append(s.queue, queued{b: p, large: true})
+					s.queue = append(s.queue, outgoing{b: p, large: true})
 				}
 			}
-			out = s.room(1)
+			out = s.reserve(1)
 			n -= len(*out)
 		}
 		*out = append(*out, '}')
 	}
 	n += len(*out)
-	s.waiting += n
-	if cap(s.encode) > keepBuf {
+	s.pendingBytes += n
+	if cap(s.encode) > maxPooledBytes {
 		s.encode = nil
 	}
-	s.wake.Signal()
+	s.queueChanged.Signal()
 	return int64(n), nil
 }
 
-// room gives the chunk that n more bytes belong to. What waits is never copied to make room. s.mu
-// is held.
-func (s *stream) room(n int) *[]byte {
-	if last := len(s.queue) - 1; last >= 0 && s.queue[last].chunk && len(s.queue[last].b)+n <= chunk {
+// reserve gives the chunk that n more bytes belong to. What waits is never copied to make room.
+// s.mu is held.
+func (s *stream) reserve(n int) *[]byte {
+	if last := len(s.queue) - 1; last >= 0 && s.queue[last].chunk && len(s.queue[last].b)+n <= chunkBytes {
 		return &s.queue[last].b
 	}
 	var next []byte
-	if last := len(s.spare) - 1; last >= 0 {
-		next, s.spare = s.spare[last], s.spare[:last]
+	if last := len(s.freeChunks) - 1; last >= 0 {
+		next, s.freeChunks = s.freeChunks[last], s.freeChunks[:last]
 	}
 	if cap(next) < n {
-		next = make([]byte, 0, max(n, chunk/8))
+		next = make([]byte, 0, max(n, chunkBytes/8))
 	}
-	s.queue = append(s.queue, queued{b: next, chunk: true})
+	s.queue = append(s.queue, outgoing{b: next, chunk: true})
 	return &s.queue[len(s.queue)-1].b
 }
 
@@ -348,7 +348,7 @@ func (s *stream) room(n int) *[]byte {
 func (s *stream) backlog() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.waiting
+	return s.pendingBytes
 }
 
 // write is the writer's goroutine: it sends what is queued, chunk by chunk, until the stream is
@@ -359,13 +359,13 @@ func (s *stream) write() {
 	defer s.mu.Unlock()
 	for {
 		for len(s.queue) == 0 && !s.closing {
-			s.wake.Wait()
+			s.queueChanged.Wait()
 		}
 		if len(s.queue) == 0 {
 			return
 		}
 		out := s.queue[s.head]
-		s.queue[s.head] = queued{}
+		s.queue[s.head] = outgoing{}
 		if s.head++; s.head == len(s.queue) {
 			s.queue, s.head = s.queue[:0], 0
 		}
@@ -373,19 +373,19 @@ func (s *stream) write() {
 		_, err := s.rwc.Write(out.b)
 		s.mu.Lock()
 		if err != nil {
-			s.end(err)
+			s.closeWith(err)
 			return
 		}
-		if s.waiting -= len(out.b); s.waiting == 0 {
-			s.told = false
+		if s.pendingBytes -= len(out.b); s.pendingBytes == 0 {
+			s.warnedSlow = false
 		}
 		if out.large {
-			if s.larges[0] -= len(out.b); s.larges[0] == 0 {
-				s.larges = s.larges[1:]
+			if s.largeRemaining[0] -= len(out.b); s.largeRemaining[0] == 0 {
+				s.largeRemaining = s.largeRemaining[1:]
 			}
 		}
-		if out.chunk && cap(out.b) <= keepBuf && len(s.spare) < maxSpare {
-			s.spare = append(s.spare, out.b[:0])
+		if out.chunk && cap(out.b) <= maxPooledBytes && len(s.freeChunks) < maxFreeChunks {
+			s.freeChunks = append(s.freeChunks, out.b[:0])
 		}
 	}
 }
@@ -393,6 +393,6 @@ func (s *stream) write() {
 // Close is called by jsonrpc2, under a lock and at a time of its own; the connection closes the
 // transport itself.
 func (s *stream) Close() error {
-	s.end(ErrClosed)
+	s.closeWith(ErrClosed)
 	return nil
 }

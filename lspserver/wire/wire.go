@@ -34,13 +34,13 @@ const (
 
 	// After the end of a connection its handlers have drainGrace to return and answer, then the
 	// peer flushGrace to read what is queued.
-	drainGrace = 800 * time.Millisecond
-	flushGrace = 300 * time.Millisecond
+	drainTimeout = 800 * time.Millisecond
+	flushTimeout = 300 * time.Millisecond
 )
 
 var (
-	errExit       = errors.New("exit")
-	errNotReading = errors.New("the peer does not read what it is sent")
+	errExit           = errors.New("exit")
+	errPeerNotReading = errors.New("the peer does not read what it is sent")
 )
 
 // Options of a connection. The zero value is useful.
@@ -76,25 +76,25 @@ type Options struct {
 
 // Conn is one connection. Its methods may be called concurrently.
 type Conn struct {
-	rpc     jsonrpc2.Conn
-	stream  *stream
-	router  *Router
-	log     *slog.Logger
-	client  bool
-	acp     bool
-	dropped func(method string, params []byte)
-	handled func(method string, took time.Duration, err error)
-	code    func(err error) error
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	inline  context.Context // of handlers that hold up the reading
-	done    chan struct{}
+	rpc       jsonrpc2.Conn
+	stream    *stream
+	router    *Router
+	log       *slog.Logger
+	client    bool
+	acp       bool
+	dropped   func(method string, params []byte)
+	handled   func(method string, took time.Duration, err error)
+	mapError  func(err error) error
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	inlineCtx context.Context // of handlers that hold up the reading
+	done      chan struct{}
 
-	mu       sync.Mutex
-	phase    phase
-	inflight map[jsonrpc2.ID]context.CancelCauseFunc
-	held     int // bytes of parameters of those in flight
-	mayHold  int
+	mu            sync.Mutex
+	phase         phase
+	inflight      map[jsonrpc2.ID]context.CancelCauseFunc
+	paramBytes    int // bytes of parameters of those in flight
+	maxParamBytes int
 }
 
 type phase int
@@ -122,37 +122,37 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *C
 		o.MaxMessage = defaultMax
 	}
 	c := &Conn{
-		router:   r,
-		log:      o.Log,
-		client:   o.Client,
-		acp:      o.ACP,
-		dropped:  o.Dropped,
-		mayHold:  maxInflightBytes,
-		handled:  o.Handled,
-		code:     o.Code,
-		done:     make(chan struct{}),
-		inflight: map[jsonrpc2.ID]context.CancelCauseFunc{},
+		router:        r,
+		log:           o.Log,
+		client:        o.Client,
+		acp:           o.ACP,
+		dropped:       o.Dropped,
+		maxParamBytes: maxInflightBytes,
+		handled:       o.Handled,
+		mapError:      o.Code,
+		done:          make(chan struct{}),
+		inflight:      map[jsonrpc2.ID]context.CancelCauseFunc{},
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(ctx, connKey{}, c))
-	c.inline = context.WithValue(c.ctx, inlineKey{}, c)
+	c.inlineCtx = context.WithValue(c.ctx, inlineKey{}, c)
 	var in frames = newFrameReader(rwc, o.MaxMessage, o.Log)
 	if o.ACP {
 		in = newLineReader(rwc, o.MaxMessage)
 	}
 	s := &stream{
-		rwc:     rwc,
-		log:     o.Log,
-		ctx:     c.ctx,
-		end:     c.cancel,
-		busy:    c.busy,
-		trace:   o.Trace,
-		quiet:   make(chan struct{}),
-		in:      in,
-		lines:   o.ACP,
-		limit:   maxQueue,
-		flushed: make(chan struct{}),
+		rwc:        rwc,
+		log:        o.Log,
+		ctx:        c.ctx,
+		closeWith:  c.cancel,
+		isInFlight: c.isInFlight,
+		trace:      o.Trace,
+		drained:    make(chan struct{}),
+		source:     in,
+		lineFrames: o.ACP,
+		maxPending: maxPendingBytes,
+		flushed:    make(chan struct{}),
 	}
-	s.wake.L, s.idle.L = &s.mu, &s.mu
+	s.queueChanged.L, s.allAnswered.L = &s.mu, &s.mu
 	c.stream = s
 	c.rpc = jsonrpc2.NewConn(s, jsonrpc2.WithCodec(codec{}))
 	go s.write()
@@ -229,7 +229,7 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 		_ = c.rpc.Notify(ctx, cancel, map[string]int64{member: n}) // fails only with the connection
 		return ctx.Err()
 	}
-	return received(err)
+	return fromRPC(err)
 }
 
 // cancelling is the notification that cancels a request, and the member of its parameters that has
@@ -264,28 +264,28 @@ func (c *Conn) finish() {
 	c.log.Info("connection ends", "cause", context.Cause(c.ctx))
 	s := c.stream
 
-	late := time.AfterFunc(drainGrace, func() {
+	late := time.AfterFunc(drainTimeout, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.open > 0 {
-			c.log.Warn("handlers have not returned", "requests", s.open)
+		if s.unanswered > 0 {
+			c.log.Warn("handlers have not returned", "requests", s.unanswered)
 		}
-		s.open = -1 << 30 // nobody waits for them any more
-		s.idle.Broadcast()
+		s.unanswered = -1 << 30 // nobody waits for them any more
+		s.allAnswered.Broadcast()
 	})
 	s.mu.Lock()
-	for s.open > 0 {
-		s.idle.Wait()
+	for s.unanswered > 0 {
+		s.allAnswered.Wait()
 	}
 	s.closing = true
-	s.wake.Signal()
+	s.queueChanged.Signal()
 	s.mu.Unlock()
 	late.Stop()
-	close(s.quiet)
+	close(s.drained)
 
 	select {
 	case <-s.flushed:
-	case <-time.After(flushGrace):
+	case <-time.After(flushTimeout):
 		c.log.Warn("peer has not read the last answers")
 	}
 	if err := s.rwc.Close(); err != nil {
@@ -295,20 +295,20 @@ func (c *Conn) finish() {
 
 // serve is the jsonrpc2 handler. It runs on the reading goroutine until it lets go by Async.
 func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
-	m := c.stream.take()
+	m := c.stream.takeCurrent()
 	if !req.IsCall() {
-		c.note(m)
+		c.handleNotification(m)
 		return nil, nil // an error here would end the connection
 	}
-	handler, err := c.admit(m)
+	handler, err := c.findHandler(m)
 	if err != nil {
-		return nil, err.send()
+		return nil, err.toRPC()
 	}
 	began := time.Now()
 	parent := c.ctx // never the pooled ctx, which is handed to another request afterwards
 	initialize := m.method == "initialize" && !c.client
 	if initialize {
-		parent = c.inline
+		parent = c.inlineCtx
 	}
 	if m.method == "shutdown" && !c.acp {
 		parent = context.WithoutCancel(c.ctx) // exit follows closely and must not cut it short
@@ -317,16 +317,16 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	rctx, cancel := context.WithCancelCause(context.WithValue(parent, afterKey{}, &after))
 	c.mu.Lock()
 	c.inflight[m.id] = cancel
-	c.held += len(m.params)
+	c.paramBytes += len(m.params)
 	c.mu.Unlock()
 	var failure error
 	defer func() {
 		c.mu.Lock()
 		delete(c.inflight, m.id)
-		c.held -= len(m.params)
+		c.paramBytes -= len(m.params)
 		c.mu.Unlock()
 		cancel(nil)
-		c.tell(m.method, began, failure)
+		c.notifyHandled(m.method, began, failure)
 	}()
 	var rest func(context.Context) (any, error)
 	_, failure = c.run(rctx, m, func(ctx context.Context) (_ any, err error) {
@@ -349,23 +349,23 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		c.phase = running
 		c.mu.Unlock()
 	}
-	return c.stream.accompany(m.id, after, result), nil
+	return c.stream.attachToAnswer(m.id, after, result), nil
 }
 
-// tell says that a message was dealt with.
-func (c *Conn) tell(method string, began time.Time, err error) {
+// notifyHandled says that a message was dealt with.
+func (c *Conn) notifyHandled(method string, began time.Time, err error) {
 	if c.handled == nil {
 		return
 	}
 	if err != nil {
-		err = received(err)
+		err = fromRPC(err)
 	}
 	c.handled(method, time.Since(began), err)
 }
 
-// admit looks a request's handler up, as far as the lifecycle and what else is under way let it
-// through.
-func (c *Conn) admit(m message) (handler, *Error) {
+// findHandler looks a request's handler up, as far as the lifecycle and what else is under way let
+// it through.
+func (c *Conn) findHandler(m message) (handler, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	method := m.method
@@ -391,8 +391,8 @@ func (c *Conn) admit(m message) (handler, *Error) {
 	if !known {
 		return nil, &Error{Code: CodeMethodNotFound, Message: fmt.Sprintf("method not found: %.100q", method)}
 	}
-	full := len(c.inflight) >= maxInflight || c.held > 0 && c.held+len(m.params) > c.mayHold
-	if full && method != c.router.always && method != "shutdown" {
+	full := len(c.inflight) >= maxInflight || c.paramBytes > 0 && c.paramBytes+len(m.params) > c.maxParamBytes
+	if full && method != c.router.priorityMethod && method != "shutdown" {
 		return nil, &Error{
 			Code: CodeRequestFailed, Name: "overloaded",
 			Message: fmt.Sprintf("%d requests are under way; wait for answers, or cancel some.", len(c.inflight)),
@@ -408,11 +408,11 @@ func (c *Conn) run(
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("handler panicked", "method", m.method, "panic", p, "stack", string(debug.Stack()))
-			failure = (&Error{Code: CodeInternal, Message: "internal error; the log has the details"}).send()
+			failure = (&Error{Code: CodeInternal, Message: "internal error; the log has the details"}).toRPC()
 		}
 	}()
 	result, err := handler(ctx)
-	if p, ok := result.(pieced); ok && err == nil {
+	if p, ok := result.(pieceMarshaler); ok && err == nil {
 		pieces, err = p.JSONPieces()
 	} else if err == nil {
 		var raw jsonrpc2.RawMessage
@@ -420,13 +420,13 @@ func (c *Conn) run(
 		pieces = [][]byte{raw}
 	}
 	if err != nil {
-		return nil, c.coded(err, context.Cause(ctx))
+		return nil, c.toRPCError(err, context.Cause(ctx))
 	}
 	return pieces, nil
 }
 
-// note handles a notification on the reading goroutine.
-func (c *Conn) note(m message) {
+// handleNotification handles a notification on the reading goroutine.
+func (c *Conn) handleNotification(m message) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("handler panicked", "method", m.method, "panic", p, "stack", string(debug.Stack()))
@@ -435,7 +435,7 @@ func (c *Conn) note(m message) {
 	c.mu.Lock()
 	ready := c.phase == running || c.client
 	c.mu.Unlock()
-	handler := c.router.notes[m.method]
+	handler := c.router.notifications[m.method]
 	cancel, member := c.cancelling()
 	switch {
 	case m.method == cancel:
@@ -448,8 +448,8 @@ func (c *Conn) note(m message) {
 		c.log.Debug("unknown notification ignored", "method", m.method)
 	default:
 		began := time.Now()
-		err := handler(c.inline, m.params)
-		c.tell(m.method, began, err)
+		err := handler(c.inlineCtx, m.params)
+		c.notifyHandled(m.method, began, err)
 		if err != nil {
 			c.log.Warn("notification with wrong parameters dropped", "method", m.method, "error", err)
 			if c.dropped != nil {
@@ -475,11 +475,11 @@ func (c *Conn) cancelRequest(params []byte, member string) {
 	cancel := c.inflight[id]
 	c.mu.Unlock()
 	if cancel != nil {
-		cancel(errCancelled)
+		cancel(errCancelledByPeer)
 	}
 }
 
-func (c *Conn) busy(id jsonrpc2.ID) bool {
+func (c *Conn) isInFlight(id jsonrpc2.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, ok := c.inflight[id]
@@ -497,12 +497,12 @@ func encode(v any) (jsonrpc2.RawMessage, error) {
 }
 
 // Join makes one transport of two, as of stdin and stdout.
-func Join(r io.ReadCloser, w io.WriteCloser) io.ReadWriteCloser { return joined{r, w} }
+func Join(r io.ReadCloser, w io.WriteCloser) io.ReadWriteCloser { return duplex{r, w} }
 
-type joined struct {
+type duplex struct {
 	io.ReadCloser
 	w io.WriteCloser
 }
 
-func (j joined) Write(b []byte) (int, error) { return j.w.Write(b) }
-func (j joined) Close() error                { return errors.Join(j.w.Close(), j.ReadCloser.Close()) }
+func (j duplex) Write(b []byte) (int, error) { return j.w.Write(b) }
+func (j duplex) Close() error                { return errors.Join(j.w.Close(), j.ReadCloser.Close()) }

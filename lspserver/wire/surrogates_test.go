@@ -14,7 +14,7 @@ func TestMend(t *testing.T) {
 		`"\ud83`:               `"\ud83`,
 	} {
 		b := []byte(in)
-		if mended := mend(b); string(b) != want || mended != (in != want) {
+		if mended := replaceLoneSurrogates(b); string(b) != want || mended != (in != want) {
 			t.Errorf("%s: %s, mended %v; want %s", in, b, mended, want)
 		}
 	}
@@ -27,7 +27,7 @@ func TestLoneSurrogateInADocument(t *testing.T) {
 	if _, bad := s.parser.parse(body); bad == nil {
 		t.Fatal("half a character passes for whole JSON")
 	}
-	if !mend(body) {
+	if !replaceLoneSurrogates(body) {
 		t.Fatal("nothing to mend")
 	}
 	if _, bad := s.parser.parse(body); bad != nil {
