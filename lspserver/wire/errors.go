@@ -66,7 +66,7 @@ func fromRPC(err error) error {
 	return &Error{Code: int(w.Code), Name: data.Code, Message: w.Message}
 }
 
-// toRPCError maps what a handler returned; cause says why its context had ended, if it had.
+// toRPCError maps an error of a handler; cause is why its context ended, nil if it did not.
 func (c *Conn) toRPCError(err, cause error) *jsonrpc2.Error {
 	if c.mapError != nil {
 		err = c.mapError(err)

@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// lineReader cuts a byte stream into lines, each the body of one message. Blank lines are passed
-// over. It never holds more than twice the bytes of the line that it reads, and a line over the
-// limit is read without being held. It is for one goroutine.
+// lineReader splits a byte stream into lines, each the body of one message. Blank lines are
+// skipped. It buffers at most twice the bytes of the current line, and discards the bytes of a line
+// over the limit as it reads them. It is for one goroutine.
 type lineReader struct {
 	in           *bufio.Reader
 	maxLineBytes int // bytes of one line
@@ -20,8 +20,7 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(r, maxLine), maxLineBytes: limit}
 }
 
-// next implements frames. A line that has no end is no message: its sender was cut off in the midst
-// of it.
+// next implements frames. A line without an end is no message: its sender was cut off.
 func (r *lineReader) next() ([]byte, error) {
 	for {
 		var line []byte

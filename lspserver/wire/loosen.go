@@ -35,8 +35,8 @@ func Unmarshal(raw []byte, v any) error {
 	return nil
 }
 
-// loosen rewrites raw, a JSON text, for a strict reading as t. What is right already stays as it
-// is.
+// loosen coerces raw, a JSON text, so that strict decoding accepts it as t. Valid parts stay
+// unchanged.
 func loosen(raw jsontext.Value, t reflect.Type) jsontext.Value {
 	raw = bytes.TrimSpace(raw)
 	if inner, ok := optionalValue(t); ok {
@@ -187,8 +187,8 @@ func optionalValue(t reflect.Type) (reflect.Type, bool) {
 	return f.Type, ok
 }
 
-// hasOwnDecoder reports whether a type of ours, or of a library other than that of LSP, decides how
-// it is read: raw values do, and what has a method for it.
+// hasOwnDecoder reports whether a type of ours, or of a library other than that of LSP, decodes
+// itself: raw values, and types with a method of encoding.
 func hasOwnDecoder(t reflect.Type) bool {
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
 		return true

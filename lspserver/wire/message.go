@@ -13,7 +13,8 @@ import (
 	"go.lsp.dev/jsonrpc2"
 )
 
-// message is one JSON-RPC message after its only parse: whatever acts on a message acts on this.
+// message is a JSON-RPC message after its only parse. Everything downstream uses this, so that no
+// two parsers can disagree.
 type message struct {
 	id     jsonrpc2.ID // unset for a notification
 	method string
@@ -145,8 +146,8 @@ func (m *members) field(quoted []byte) *[]byte {
 	return nil
 }
 
-// response reads an answer to one of our requests, leniently: a wrong answer must still end the
-// call it answers.
+// response decodes an answer to one of our requests leniently: an invalid answer must still end its
+// call.
 func response(id jsonrpc2.ID, m members) message {
 	out := message{id: id, response: true, result: m.result}
 	if m.err == nil || string(m.err) == "null" && m.result != nil {
@@ -164,8 +165,8 @@ func response(id jsonrpc2.ID, m members) message {
 	return out
 }
 
-// frame appends what the connection is shown of m: everything but the parameters, which stay where
-// they are, so that a large document is neither scanned again nor copied.
+// frame appends the envelope of m for jsonrpc2: everything but the parameters, so that a large
+// document is neither scanned again nor copied.
 func (m *message) frame(dst []byte) []byte {
 	switch {
 	case m.response:
@@ -204,9 +205,8 @@ func unquote(quoted []byte) string {
 	return string(b)
 }
 
-// replaceLoneSurrogates puts U+FFFD in the place of every escaped surrogate of body that has no
-// partner, as editors write what a person has cut a character in half with. It reports whether
-// there was one.
+// replaceLoneSurrogates replaces every escaped surrogate of body that has no partner by U+FFFD, and
+// reports whether there was one. Editors send them when an edit splits a character.
 func replaceLoneSurrogates(body []byte) bool {
 	replaced := false
 	for i := 0; i+1 < len(body); i++ {

@@ -12,16 +12,16 @@ import (
 const (
 	maxLine   = 8 << 10  // bytes of one header line
 	maxHeader = 64 << 10 // bytes of one header
-	// overlapBytes is how many bytes of what was passed over are kept, so that a header field that
-	// begins in them is found.
+	// overlapBytes is the number of skipped bytes that are kept, so that a header field that spans
+	// two reads is found.
 	overlapBytes = 64
 
 	lengthName = "Content-Length"
 )
 
-// frameReader cuts a byte stream into the bodies of LSP frames. It never holds more than twice the
-// bytes it was sent, whatever length a header declares, and finds its way back to the next header
-// from any damage. It is for one goroutine.
+// frameReader splits a byte stream into the bodies of LSP frames. It resynchronizes at the next
+// header after any damage, and buffers at most twice the bytes that were sent, whatever length a
+// header declares. It is for one goroutine.
 type frameReader struct {
 	src         *prefixReader
 	in          *bufio.Reader
@@ -35,9 +35,7 @@ func newFrameReader(r io.Reader, limit int, log *slog.Logger) *frameReader {
 	return &frameReader{src: src, in: bufio.NewReaderSize(src, maxLine), maxBody: limit, log: log}
 }
 
-// next returns the next body, which belongs to the caller. A frame that was thrown away is an
-// [*Error] to be sent to the peer, after which next may be called again; any other error ends the
-// stream.
+// next implements frames.
 func (r *frameReader) next() ([]byte, error) {
 	n, err := r.header()
 	if err != nil {
@@ -46,8 +44,8 @@ func (r *frameReader) next() ([]byte, error) {
 	return r.body(n)
 }
 
-// header reads lines up to the blank one that ends a header with a usable length, and returns that
-// length. Headers without one, and bytes that belong to no frame, are logged and passed over.
+// header reads lines up to the blank one that ends a header with a valid length, and returns that
+// length. Headers without one, and bytes outside any frame, are logged and skipped.
 func (r *frameReader) header() (int, error) {
 	var length int
 	var known, bad, lines bool
@@ -204,7 +202,7 @@ func (r *frameReader) unread(b []byte) {
 	r.in.Reset(r.src)
 }
 
-// prefixReader reads first, then r.
+// prefixReader reads prefix, then r.
 type prefixReader struct {
 	prefix []byte
 	r      io.Reader

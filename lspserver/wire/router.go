@@ -12,16 +12,16 @@ import (
 	"go.lsp.dev/protocol"
 )
 
-// Router says which methods are served. It is filled once, before the first connection, and may
-// then be shared.
+// Router maps methods to handlers. It is filled before the first connection and read-only
+// afterwards, so connections may share it.
 type Router struct {
 	requests       map[string]handler
 	notifications  map[string]func(context.Context, []byte) error
 	priorityMethod string
 }
 
-// handler is the part of a request's handler that runs in the order of arrival; it gives the part
-// that runs beside others.
+// handler is the part of a request's handler that runs in the order of arrival. It returns the part
+// that runs concurrently with other requests.
 type handler func(ctx context.Context, raw []byte) (rest func(context.Context) (any, error), err error)
 
 // NewRouter returns a router that serves nothing.
@@ -32,14 +32,14 @@ func NewRouter() *Router {
 	}
 }
 
-// Prioritize makes the requests of one method be served also where the connection has too many
-// under way for others.
+// Prioritize exempts the requests of one method from the limit on concurrent requests, so that a
+// peer can ask for the state of an overloaded server.
 func (r *Router) Prioritize(method string) { r.priorityMethod = method }
 
-// Handle makes fn answer the requests of a method, each in a goroutine of its own that starts after
-// the handlers of all earlier notifications have returned. Parameters that do not fit P are
-// answered for fn; absent ones are the zero P. "initialize" runs alone and must neither block nor
-// call the client. The context ends with the request's cancellation and with the connection. It
+// Handle registers fn for the requests of a method. Each runs in a goroutine of its own, after the
+// handlers of all earlier notifications have returned. Parameters that do not fit P get an error
+// response without fn; absent ones are the zero P. "initialize" runs alone and must neither block
+// nor call the client. The context ends with the request's cancellation and with the connection. It
 // panics if the method is taken.
 func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
 	r.reserve(method)
@@ -55,8 +55,8 @@ func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, 
 	}
 }
 
-// HandleExact is Handle for a request in which an unknown member is an error: it asks for something
-// that would not be done. P has no type of LSP in it.
+// HandleExact is Handle with strict decoding: an unknown member is an error, since it asks for
+// something that would not be done. P must not contain types of LSP.
 func HandleExact[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
 	Handle(r, method, func(ctx context.Context, raw jsontext.Value) (out R, err error) {
 		var p P
@@ -70,9 +70,9 @@ func HandleExact[P, R any](r *Router, method string, fn func(context.Context, P)
 	})
 }
 
-// HandleInOrder is Handle for a request that later messages are about: begin runs before anything
-// later is looked at, and must not block nor call the client; what it gives runs beside others and
-// must be called.
+// HandleInOrder is Handle for a request that later messages depend on: begin runs before any later
+// message is handled, and must neither block nor call the client. The function that it returns runs
+// concurrently with other requests and must be called.
 func HandleInOrder[P, R any](
 	r *Router, method string, begin func(context.Context, P) (rest func(context.Context) (R, error), err error),
 ) {
@@ -95,9 +95,9 @@ func badParams(method string, err error) error {
 	return &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("%s: %.400s", method, err)}
 }
 
-// Notify makes fn take the notifications of a method, one at a time in the order of their arrival,
-// before anything later is looked at: fn must not block and must not call the client. Its context
-// ends with the connection; use [Conn.Context] for work that fn leaves behind. It panics if the
+// Notify registers fn for the notifications of a method. They are handled one at a time in the
+// order of arrival, before any later message, so fn must neither block nor call the client. Its
+// context ends with the connection; use [Conn.Context] for work that outlives fn. It panics if the
 // method is taken.
 func Notify[P any](r *Router, method string, fn func(context.Context, P)) {
 	r.reserve(method)
@@ -135,7 +135,7 @@ func decoder[P any]() func([]byte) (P, error) {
 	}
 }
 
-// isLSPType says that a type is one of go.lsp.dev/protocol.
+// isLSPType reports whether a type is one of go.lsp.dev/protocol.
 func isLSPType(t reflect.Type) bool {
 	return t.PkgPath() == reflect.TypeFor[protocol.Position]().PkgPath()
 }
@@ -144,7 +144,7 @@ func isLSPType(t reflect.Type) bool {
 // LSP, also inside types of ours. For those it follows encoding/json/v2: unknown members are
 // ignored, names match by case, a nil slice is [] and a nil map {}, omitempty leaves out what would
 // be null, "", {} or [] but neither 0 nor false (omitzero does), and bytes that are no UTF-8 become
-// U+FFFD. What this refuses is read again by loosen.
+// U+FFFD. loosen retries what this refuses.
 type codec struct{}
 
 var _ jsonrpc2.Codec = codec{}
@@ -159,8 +159,8 @@ func (codec) Marshal(v any) ([]byte, error) {
 	return protocol.Marshal(v)
 }
 
-// pieceMarshaler is a result that writes itself by the same rules, in pieces that do not change any
-// more.
+// pieceMarshaler is a result that encodes itself by the same rules, in immutable pieces that are
+// never copied.
 type pieceMarshaler interface{ JSONPieces() ([][]byte, error) }
 
 // lspOptions are the options of protocol.Marshal.

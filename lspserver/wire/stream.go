@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	maxPendingBytes = 128 << 20 // bytes waiting for a peer that does not read, beside one large answer
-	slowPeerBytes   = 8 << 20   // bytes waiting for a peer that is said to be slow
-	chunkBytes      = 64 << 10  // bytes that are written at once, unless one frame is larger
-	maxPooledBytes  = 1 << 20   // a larger buffer is not kept for reuse
-	maxFreeChunks   = 2         // buffers that are kept
+	maxPendingBytes = 128 << 20 // limit of unread bytes, one large answer not counted; beyond it the connection ends
+	slowPeerBytes   = 8 << 20   // unread bytes from which on a slow peer is logged
+	chunkBytes      = 64 << 10  // size of a write, unless one frame is larger
+	maxPooledBytes  = 1 << 20   // larger buffers are not pooled
+	maxFreeChunks   = 2         // pooled buffers
 )
 
-// frames cuts a byte stream into the bodies of messages. next returns the next body, which belongs
-// to the caller. One that was thrown away is an [*Error] to be sent to the peer, after which next
-// may be called again; any other error ends the stream.
+// frames splits a byte stream into the bodies of messages. next returns the next body, which the
+// caller owns. A discarded body is an [*Error] to send to the peer, after which next may be called
+// again; any other error ends the stream.
 type frames interface{ next() ([]byte, error) }
 
 // stream is the jsonrpc2.Stream of a connection: frames that survive bad input, and a writer that
@@ -38,7 +38,7 @@ type stream struct {
 	closeWith  func(cause error)
 	isInFlight func(jsonrpc2.ID) bool // whether a request of that id is in flight
 	trace      func(in bool, body []byte)
-	drained    chan struct{} // closed by the connection when ReadFrame may report the end
+	drained    chan struct{} // closed by the connection once ReadFrame may report the end
 
 	// of the reading goroutine
 	source     frames
@@ -49,16 +49,16 @@ type stream struct {
 
 	mu             sync.Mutex
 	queueChanged   sync.Cond  // on mu: queue or closing has changed
-	allAnswered    sync.Cond  // on mu: open has fallen to 0
+	allAnswered    sync.Cond  // on mu: unanswered has fallen to 0
 	queue          []outgoing // frames to be written, several to a chunk, from head on; empty once all is taken
 	head           int
-	freeChunks     [][]byte // chunks to be used again
+	freeChunks     [][]byte // pool of chunks
 	pendingBytes   int      // bytes of the queue and of the chunk that is being written
-	maxPending     int      // of what waits beside the oldest large answer
-	largeRemaining []int    // bytes that still wait of each large answer, the oldest first
+	maxPending     int      // limit of pendingBytes, the oldest large answer not counted
+	largeRemaining []int    // unwritten bytes of each large answer, the oldest first
 	warnedSlow     bool     // that the peer is slow
 	encode         []byte
-	extras         map[string]answerExtras // what belongs to answers beside what jsonrpc2 sends, by how an answer begins
+	extras         map[string]answerExtras // by the first bytes of an answer
 	unanswered     int                     // requests shown to jsonrpc2 and not answered yet
 	closing        bool                    // nothing more is queued
 	flushed        chan struct{}
@@ -66,9 +66,9 @@ type stream struct {
 
 var _ jsonrpc2.Stream = (*stream)(nil)
 
-// ReadFrame returns the envelope of the next message, valid until the next call. What is no message
-// is answered here and passed over. It reports the end only when quiet is closed, because jsonrpc2
-// drops every answer after that.
+// ReadFrame returns the envelope of the next message, valid until the next call. Bytes that are no
+// message are answered here and skipped. It reports the end only after drained is closed, because
+// jsonrpc2 drops every answer after that.
 func (s *stream) ReadFrame(context.Context) ([]byte, int64, error) {
 	growStack()
 	for {
@@ -90,9 +90,9 @@ func (s *stream) ReadFrame(context.Context) ([]byte, int64, error) {
 	}
 }
 
-// growStack gives its goroutine room for a handler at once. jsonrpc2 reads on with a new goroutine
-// after every request, which carries the next one out; to grow its stack in the middle of that
-// takes a quarter of the time of a small request.
+// growStack grows the stack of its goroutine once, to the size that a handler needs. jsonrpc2
+// starts a new reading goroutine after every request, and growing its stack in steps takes a
+// quarter of the time of a small request.
 //
 //go:noinline
 func growStack() {
@@ -103,8 +103,8 @@ func growStack() {
 //go:noinline
 func touch(room []byte) { room[0] = 1 }
 
-// read returns the next message, nil for one that is not to be shown, or the error that ends the
-// connection.
+// read returns the next message, nil for one that was answered or dropped here, or the error that
+// ends the connection.
 func (s *stream) read() (*message, error) {
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)
@@ -150,7 +150,7 @@ func (s *stream) read() (*message, error) {
 	return &m, nil
 }
 
-// parse is that of the parser. A fault of it is one message's.
+// parse recovers from a panic of the parser, which then costs only this message.
 func (s *stream) parse(body []byte) (m message, refusal *Error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -164,7 +164,7 @@ func (s *stream) parse(body []byte) (m message, refusal *Error) {
 // takeCurrent returns the message whose envelope ReadFrame has just returned.
 func (s *stream) takeCurrent() message {
 	m := s.current
-	s.current = message{} // a large document is not to be held until the next message
+	s.current = message{} // releases a large document before the next message arrives
 	return m
 }
 
@@ -193,21 +193,21 @@ func (s *stream) WriteFrame(context.Context, []byte) (int64, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// outgoing is a chunk, or what is not to be changed: a piece of an answer.
+// outgoing is a chunk, or an immutable piece of an answer.
 type outgoing struct {
 	b     []byte
 	chunk bool
 	large bool // a piece of a large answer
 }
 
-// answerExtras is what belongs to the answer of a request beside what jsonrpc2 sends.
+// answerExtras belong to the answer of a request, beside the bytes that jsonrpc2 sends.
 type answerExtras struct {
 	afterQueued []func() // runs once the answer is queued
-	largeResult [][]byte // the result in the place of the one that jsonrpc2 has, so that its bytes are never copied
+	largeResult [][]byte // replaces the result that jsonrpc2 has, so that its bytes are never copied
 }
 
-// attachToAnswer keeps what belongs to the answer of a request, and gives the result that jsonrpc2
-// sends.
+// attachToAnswer stores the extras of a request's answer and returns the result that jsonrpc2 is to
+// send.
 func (s *stream) attachToAnswer(id jsonrpc2.ID, run []func(), pieces [][]byte) (result jsonrpc2.RawMessage) {
 	large := totalBytes(pieces) > maxPooledBytes && s.trace == nil && !s.lineFrames
 	if !large {
@@ -222,7 +222,7 @@ func (s *stream) attachToAnswer(id jsonrpc2.ID, run []func(), pieces [][]byte) (
 		s.extras = map[string]answerExtras{}
 	}
 	begins, _, _ := bytes.Cut(jsonrpc2.AppendMessage(nil, jsonrpc2.NewResponse(id, jsonrpc2.RawMessage("0"), nil)), []byte(`"result":0`))
-	a, twice := s.extras[string(begins)] // a peer may use an id again as soon as its request is through
+	a, twice := s.extras[string(begins)] // a peer may reuse an id once its request is answered
 	a.afterQueued = append(a.afterQueued, run...)
 	switch {
 	case large && twice:
@@ -248,8 +248,7 @@ func totalBytes(pieces [][]byte) (n int) {
 	return n
 }
 
-// enqueue queues msg; ours says that jsonrpc2 sends it, so that a response in it closes an open
-// request.
+// enqueue queues msg. ours is true if jsonrpc2 sends it: a response then answers an open request.
 func (s *stream) enqueue(msg jsonrpc2.Message, ours bool) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,7 +277,7 @@ func (s *stream) enqueue(msg jsonrpc2.Message, ours bool) (int64, error) {
 		return 0, io.ErrClosedPipe
 	}
 	unread := s.pendingBytes
-	if len(s.largeRemaining) > 0 { // it may be longer than the limit, and its peer may be reading it
+	if len(s.largeRemaining) > 0 { // it may exceed the limit while the peer reads it
 		unread -= s.largeRemaining[0]
 	}
 	switch {
@@ -327,8 +326,8 @@ func (s *stream) enqueue(msg jsonrpc2.Message, ours bool) (int64, error) {
 	return int64(n), nil
 }
 
-// reserve gives the chunk that n more bytes belong to. What waits is never copied to make room.
-// s.mu is held.
+// reserve returns the chunk for n more bytes: the last one if it has room, else a new one, so that
+// queued bytes are never copied. s.mu is held.
 func (s *stream) reserve(n int) *[]byte {
 	if last := len(s.queue) - 1; last >= 0 && s.queue[last].chunk && len(s.queue[last].b)+n <= chunkBytes {
 		return &s.queue[last].b
@@ -344,15 +343,14 @@ func (s *stream) reserve(n int) *[]byte {
 	return &s.queue[len(s.queue)-1].b
 }
 
-// backlog is how many bytes the peer has not taken.
+// backlog is the number of bytes that the peer has not read.
 func (s *stream) backlog() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pendingBytes
 }
 
-// write is the writer's goroutine: it sends what is queued, chunk by chunk, until the stream is
-// closed.
+// write is the writer goroutine: it sends the queue chunk by chunk until the stream is closed.
 func (s *stream) write() {
 	defer close(s.flushed)
 	s.mu.Lock()

@@ -6,9 +6,10 @@
 //	                          ↘ refused: answered here                      ↓ error mapping
 //	bytes ← writer goroutine ← queue ←──────────────── jsonrpc2.Conn ←
 //
-// What is damaged is answered or logged and passed over; nothing a peer sends ends the connection
-// but the end of its bytes and exit. Notifications are handled in the order of their arrival on the
-// reading goroutine, requests each on their own, and writing never blocks a handler.
+// Error recovery: a damaged message is answered or logged and skipped; of what a peer sends, only
+// the end of its bytes and exit end the connection. Notifications are handled in the order of
+// arrival on the reading goroutine, each request on a goroutine of its own, and writing never
+// blocks a handler.
 package wire
 
 import (
@@ -28,12 +29,13 @@ import (
 const (
 	defaultMax = 64 << 20
 
-	// More requests at once than that, or more bytes of their parameters, are refused.
+	// Admission control: requests over these limits are refused, so that a peer cannot fill the
+	// memory.
 	maxInflight      = 1024
 	maxInflightBytes = 256 << 20
 
-	// After the end of a connection its handlers have drainGrace to return and answer, then the
-	// peer flushGrace to read what is queued.
+	// Shutdown timeouts: handlers have drainTimeout to return and answer, then the peer has
+	// flushTimeout to read the queue.
 	drainTimeout = 800 * time.Millisecond
 	flushTimeout = 300 * time.Millisecond
 )
@@ -45,23 +47,23 @@ var (
 
 // Options of a connection. The zero value is useful.
 type Options struct {
-	Log        *slog.Logger // nil for none; never shown parameters or results
+	Log        *slog.Logger // nil for none; parameters and results are never logged
 	MaxMessage int          // bytes of one message; 0 means 64 MiB
 
-	// Dropped is told, on the reading goroutine, of a notification with parameters that could not
-	// be understood; may be nil.
+	// Dropped is called on the reading goroutine for a notification whose parameters cannot be
+	// decoded. May be nil.
 	Dropped func(method string, params []byte)
 
-	// Trace is told of every message, of what comes in as it came; it must not use the connection
-	// and must not keep body. May be nil.
+	// Trace is called for every message, for an incoming one with its bytes as sent. It must
+	// neither use the connection nor keep body. May be nil.
 	Trace func(in bool, body []byte)
 
-	// Handled is told of every request and notification that a handler has dealt with, and of its
-	// error, for a request an [*Error]; may be nil.
+	// Handled is called after the handler of every request and notification, with its error (for a
+	// request an [*Error]). May be nil.
 	Handled func(method string, took time.Duration, err error)
 
-	// Code turns an error of a handler into one that holds an [*Error], where it knows how; may be
-	// nil.
+	// Code maps an error of a handler to one that wraps an [*Error], and returns others unchanged.
+	// May be nil.
 	Code func(err error) error
 
 	// Client is set on the editor's end of a connection, which serves requests without the
@@ -87,7 +89,7 @@ type Conn struct {
 	mapError  func(err error) error
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	inlineCtx context.Context // of handlers that hold up the reading
+	inlineCtx context.Context // of handlers that run on the reading goroutine
 	done      chan struct{}
 
 	mu            sync.Mutex
@@ -111,9 +113,9 @@ type (
 	afterKey  struct{}
 )
 
-// Serve starts a connection on rwc, which it owns from now on, and returns at once. The connection
-// ends with the end of the bytes, with a failing write, with exit, with ctx and with Close,
-// whichever is first; handlers' contexts then end at once.
+// Serve starts a connection on rwc, takes ownership of it and returns at once. The connection ends
+// at the end of the bytes, a failed write, exit, the end of ctx or Close, whichever is first; the
+// contexts of its handlers end with it.
 func Serve(ctx context.Context, rwc io.ReadWriteCloser, r *Router, o Options) *Conn {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -167,9 +169,8 @@ func From(ctx context.Context) *Conn {
 	return c
 }
 
-// After has fn run once the answer to the request that ctx is of is on its way, so that what it
-// tells the client comes behind the answer. It does not run where the request fails. fn runs in a
-// goroutine of its own.
+// After runs fn in a goroutine of its own once the answer to ctx's request is queued, so that the
+// notifications of fn follow that answer. It is not run if the request fails.
 func After(ctx context.Context, fn func()) {
 	if after, ok := ctx.Value(afterKey{}).(*[]func()); ok {
 		*after = append(*after, fn)
@@ -201,11 +202,11 @@ func (c *Conn) Close() {
 	<-c.done
 }
 
-// Call asks the peer and waits for the answer, which is decoded into result (nil to drop it). If
-// ctx ends first the peer is told to cancel it and ctx.Err() is returned. An error of the peer is
-// an [*Error]; the end of the connection is ErrClosed. It must not be called where it would hold up
-// the reading of its own answer: in a notification's handler, in that of initialize and in the
-// first part of HandleInOrder it fails at once.
+// Call sends a request and decodes the answer into result (nil discards it). If ctx ends first, it
+// cancels the request at the peer and returns ctx.Err(). An error of the peer is an [*Error], the
+// end of the connection ErrClosed. On the reading goroutine a call would wait for an answer that
+// nobody reads, so it fails at once there: in the handlers of notifications and of initialize, and
+// in the first part of HandleInOrder.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	if ctx.Value(inlineKey{}) == c {
 		return fmt.Errorf("wire: call of %s would wait for itself", method)
@@ -241,7 +242,7 @@ func (c *Conn) cancelling() (method, member string) {
 	return "$/cancelRequest", "id"
 }
 
-// Notify tells the peer. It does not wait; messages arrive in the order of the calls.
+// Notify sends a notification without waiting. Messages arrive in the order of the calls.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	raw, err := encode(params)
 	if err != nil {
@@ -253,11 +254,11 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// Backlog is how many bytes wait for the peer to read them. What can be gathered should be, while
-// there are many.
+// Backlog is the number of bytes that the peer has not read yet. While it is large, callers should
+// merge their updates.
 func (c *Conn) Backlog() int { return c.stream.backlog() }
 
-// finish sees a connection through its end.
+// finish drains and flushes a connection that has ended, then closes the transport.
 func (c *Conn) finish() {
 	defer close(c.done)
 	<-c.ctx.Done()
@@ -293,7 +294,7 @@ func (c *Conn) finish() {
 	}
 }
 
-// serve is the jsonrpc2 handler. It runs on the reading goroutine until it lets go by Async.
+// serve is the jsonrpc2 handler. It runs on the reading goroutine until it calls Async.
 func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	m := c.stream.takeCurrent()
 	if !req.IsCall() {
@@ -363,8 +364,8 @@ func (c *Conn) notifyHandled(method string, began time.Time, err error) {
 	c.handled(method, time.Since(began), err)
 }
 
-// findHandler looks a request's handler up, as far as the lifecycle and what else is under way let
-// it through.
+// findHandler returns the handler of a request, or refuses it: by the lifecycle of LSP, or by the
+// limits on concurrent requests.
 func (c *Conn) findHandler(m message) (handler, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -486,8 +487,8 @@ func (c *Conn) isInFlight(id jsonrpc2.ID) bool {
 	return ok
 }
 
-// encode turns parameters or a result into JSON, here, where a panic of a type's own method is
-// caught.
+// encode marshals parameters or a result. It runs before jsonrpc2 has them, so that a panic of a
+// type's method is caught.
 func encode(v any) (jsonrpc2.RawMessage, error) {
 	if v == nil {
 		return nil, nil
@@ -496,7 +497,7 @@ func encode(v any) (jsonrpc2.RawMessage, error) {
 	return raw, err
 }
 
-// Join makes one transport of two, as of stdin and stdout.
+// Join combines a reader and a writer into one transport, such as stdin and stdout.
 func Join(r io.ReadCloser, w io.WriteCloser) io.ReadWriteCloser { return duplex{r, w} }
 
 type duplex struct {
