@@ -168,7 +168,7 @@ func languagePrograms(c config.Config) []languages.Program {
 		}
 		p := &list[i]
 		if s.Command != "" {
-			p.Command, p.Named = s.Command, true
+			p.Command, p.ByUser = s.Command, true
 		}
 		if s.Args != nil {
 			p.Args = s.Args

@@ -106,10 +106,10 @@ func TestLanguageServersOfTheConfiguration(t *testing.T) {
 	list := func(servers map[string]config.LanguageServer) (out []string) {
 		presets := map[string]string{}
 		for _, p := range languages.Presets() {
-			presets[p.Name] = fmt.Sprint(p.Command, p.Args, p.Languages, p.Roots, p.Named)
+			presets[p.Name] = fmt.Sprint(p.Command, p.Args, p.Languages, p.Roots, p.ByUser)
 		}
 		for _, p := range languagePrograms(config.Config{LanguageServers: servers}) {
-			if now := fmt.Sprint(p.Command, p.Args, p.Languages, p.Roots, p.Named); now != presets[p.Name] {
+			if now := fmt.Sprint(p.Command, p.Args, p.Languages, p.Roots, p.ByUser); now != presets[p.Name] {
 				out = append(out, p.Name+" "+now)
 			}
 			delete(presets, p.Name)

@@ -12,11 +12,12 @@ import (
 	"tandem/tools"
 )
 
-// TestFaultT11ChangesOnDisk: a language server of our own hears of each file below its project that has changed on disk, once and before it
-// is asked the next time, whether the file has a new text or is gone, and of the new text of a document that it has open.
+// TestFaultT11ChangesOnDisk: a language server of our own hears of each file below its project that
+// has changed on disk, once and before it is asked the next time, whether the file has a new text
+// or is gone, and of the new text of a document that it has open.
 func TestFaultT11ChangesOnDisk(t *testing.T) {
 	w, pool := world(t, map[string]string{"p/a.x": "a", "p/b.x": "b", "p/project": "", "q/c.x": "c"}, languages.Program{
-		Name: "reader", Command: os.Args[0], Args: []string{reading, "nothing"}, Named: true, Languages: map[string]string{".x": "x"},
+		Name: "reader", Command: os.Args[0], Args: []string{reading, "nothing"}, ByUser: true, Languages: map[string]string{".x": "x"},
 		Roots: []string{"project"},
 	})
 	server := pool.Session(func() *tools.Env { env := w.Env; return &env })

@@ -18,33 +18,33 @@ import (
 	"tandem/tools"
 )
 
-func (l *asked) Rename(ctx context.Context, at tools.Spot, name string) ([]tools.FileEdits, error) {
+func (l *languageServers) Rename(ctx context.Context, at tools.Spot, name string) ([]tools.FileEdits, error) {
 	replies, err := l.ask(ctx, Request{Path: at.File.Path, Method: "textDocument/rename", Params: func(e text.Encoding, uri string) any {
-		p := params(uri)
-		p["position"], p["newName"] = position(at.File.Text.Position(at.Offset, e)), name
+		p := textDocumentParams(uri)
+		p["position"], p["newName"] = lspPosition(at.File.Text.Position(at.Offset, e)), name
 		return p
 	}})
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range replies {
-		list, err := changes(r.Result, r.Encoding)
+		list, err := workspaceEdits(r.Result, r.Encoding)
 		if err != nil {
 			return nil, &filetime.Error{
 				Code: filetime.Unsupported, Reason: "files",
 				Message: "The language server cannot be followed here: " + err.Error() + ". Nothing was changed. Use edit_file and move_file.",
 			}
 		}
-		if len(list) > 0 { // a second server would say the same again
+		if len(list) > 0 { // a second server would repeat it
 			return list, nil
 		}
 	}
 	return nil, nil
 }
 
-func (l *asked) Format(ctx context.Context, file filetime.Snapshot) ([]tools.FileEdits, error) {
+func (l *languageServers) Format(ctx context.Context, file filetime.Snapshot) ([]tools.FileEdits, error) {
 	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/formatting", Params: func(_ text.Encoding, uri string) any {
-		p := params(uri)
+		p := textDocumentParams(uri)
 		p["options"] = indentation(file.Text.String())
 		return p
 	}})
@@ -63,8 +63,9 @@ func (l *asked) Format(ctx context.Context, file filetime.Snapshot) ([]tools.Fil
 	return nil, nil
 }
 
-// indentation tells a formatter that has no settings of its own how a text is indented: with tabs
-// if most of its lines that are indented are, else with as many blanks as the least of them.
+// indentation detects the formatting options of a text: tabs if most indented lines begin with one,
+// else as many blanks as the least indented line has. Formatters without settings of their own use
+// them.
 func indentation(s string) map[string]any {
 	tabs, blanks, least := 0, 0, 8
 	for line := range strings.Lines(s) {
@@ -82,10 +83,10 @@ func indentation(s string) map[string]any {
 	return map[string]any{"tabSize": least, "insertSpaces": tabs <= blanks}
 }
 
-func (l *asked) Actions(ctx context.Context, file filetime.Snapshot, start, end int, title string) ([]tools.Action, error) {
+func (l *languageServers) Actions(ctx context.Context, file filetime.Snapshot, start, end int, title string) ([]tools.Action, error) {
 	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/codeAction", Resolve: title, Params: func(e text.Encoding, uri string) any {
-		p := params(uri)
-		p["range"] = lsp.Range{Start: position(file.Text.Position(start, e)), End: position(file.Text.Position(end, e))}
+		p := textDocumentParams(uri)
+		p["range"] = lsp.Range{Start: lspPosition(file.Text.Position(start, e)), End: lspPosition(file.Text.Position(end, e))}
 		p["context"] = map[string]any{"diagnostics": []any{}, "triggerKind": 1}
 		return p
 	}})
@@ -94,8 +95,8 @@ func (l *asked) Actions(ctx context.Context, file filetime.Snapshot, start, end 
 	}
 	var out []tools.Action
 	for _, r := range replies {
-		for _, raw := range list(r.Result) {
-			if a, ok := action(raw, r); ok {
+		for _, raw := range elements(r.Result) {
+			if a, ok := actionOf(raw, r); ok {
 				out = append(out, a)
 			}
 		}
@@ -103,8 +104,8 @@ func (l *asked) Actions(ctx context.Context, file filetime.Snapshot, start, end 
 	return out, nil
 }
 
-// action is a CodeAction of LSP, or a Command in its place.
-func action(raw json.RawMessage, r Reply) (tools.Action, bool) {
+// actionOf decodes a CodeAction of LSP, or a Command in its place.
+func actionOf(raw json.RawMessage, r Reply) (tools.Action, bool) {
 	var a struct {
 		Title     string `json:"title"`
 		Kind      string `json:"kind"`
@@ -126,8 +127,8 @@ func action(raw json.RawMessage, r Reply) (tools.Action, bool) {
 		}
 	}
 	var err error
-	if given(a.Edit) {
-		out.Edits, err = changes(a.Edit, r.Encoding)
+	if isSet(a.Edit) {
+		out.Edits, err = workspaceEdits(a.Edit, r.Encoding)
 	}
 	switch {
 	case a.Disabled != nil:
@@ -140,8 +141,8 @@ func action(raw json.RawMessage, r Reply) (tools.Action, bool) {
 	return out, true
 }
 
-// given says that a value is there and not null.
-func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// isSet reports whether a value is present and not null.
+func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // textEdit is a TextEdit of LSP, also one with an annotation.
 type textEdit struct {
@@ -149,9 +150,9 @@ type textEdit struct {
 	NewText string    `json:"newText"`
 }
 
-// changes are the edits of a WorkspaceEdit, sorted by path. One that makes, moves or deletes files
-// is refused.
-func changes(edit json.RawMessage, encoding text.Encoding) ([]tools.FileEdits, error) {
+// workspaceEdits decodes the edits of a WorkspaceEdit, sorted by path. An edit that creates, moves
+// or deletes files is refused.
+func workspaceEdits(edit json.RawMessage, encoding text.Encoding) ([]tools.FileEdits, error) {
 	var w struct {
 		Changes         map[string][]textEdit `json:"changes"`
 		DocumentChanges []struct {

@@ -24,20 +24,20 @@ import (
 
 // Request is a request of LSP about a file.
 type Request struct {
-	// Path is absolute; it says which servers are asked. That of a folder is every server that
-	// works in it.
+	// Path is absolute and selects the servers: those of the file, or for a folder all that work in
+	// it.
 	Path   string
 	Method string
-	// Running asks no server that would have to be started for it, nor about a document that would
-	// have to be opened.
+	// Running restricts the request to servers that already run and to documents that they have
+	// open.
 	Running bool
-	// Open says that the file is open in the editor.
+	// Open is set if the file is open in the editor.
 	Open bool
-	// Resolve is of textDocument/codeAction the title of those actions whose edit is wanted; "" is
-	// none. Who answers adds the diagnostics of the range to the parameters.
+	// Resolve is, for textDocument/codeAction, the title of the actions to resolve to an edit; ""
+	// resolves none. The server adds the diagnostics of the range to the parameters.
 	Resolve string
-	// Params makes the parameters for a server that counts characters in an encoding and spells the
-	// URI of Path so.
+	// Params builds the parameters for a server, by its position encoding and its spelling of
+	// Path's URI.
 	Params func(e text.Encoding, uri string) any
 }
 
@@ -45,51 +45,52 @@ type Request struct {
 type Reply struct {
 	Server   string
 	Encoding text.Encoding
-	// Version is that of the document that the answer is about: an older one than that of the
-	// document says that an answer about the present text is still to come, nil that nobody knows
-	// what it is about.
+	// Version is the version of the document that the answer is about. If it is older than the
+	// document, an answer about the present text is still to come; nil means unknown.
 	Version *int32
 	Result  json.RawMessage
 }
 
-// Server asks some language servers. Ask may be called concurrently. No reply means that none of
-// them serves the file; an error that one does and cannot answer, or a *tools.NoServerError with
-// what would have to be there.
+// Server sends requests to some language servers. Ask may be called concurrently. No reply means
+// that none of them serves the file; an error means that one does but failed, or is a
+// *tools.NoServerError that names the missing server.
 type Server interface {
-	// Serves says that there is reason to offer a model what servers can be asked in a folder.
+	// Serves reports whether a folder has a language server, so that tools which need one are
+	// offered.
 	Serves(folder string) bool
 	Ask(ctx context.Context, r Request) ([]Reply, error)
 }
 
-// asked implements tools.Languages.
-type asked struct{ servers []Server }
+// languageServers implements tools.Languages as a chain of responsibility: the first server with a
+// reply answers.
+type languageServers struct{ servers []Server }
 
-// New makes a Languages of servers, of which the first that has a reply counts; nil ones are left
-// out. Without servers it is nil.
+// New returns a tools.Languages that asks the servers in turn until one replies; nil ones are
+// skipped. Without servers it is nil.
 func New(servers ...Server) tools.Languages {
 	servers = slices.DeleteFunc(servers, func(s Server) bool { return s == nil })
 	if len(servers) == 0 {
 		return nil
 	}
-	return &asked{servers}
+	return &languageServers{servers}
 }
 
-func (l *asked) Serves(folder string) bool {
+func (l *languageServers) Serves(folder string) bool {
 	return slices.ContainsFunc(l.servers, func(s Server) bool { return s.Serves(folder) })
 }
 
-func (l *asked) Definition(ctx context.Context, at tools.Spot) ([]tools.Span, error) {
+func (l *languageServers) Definition(ctx context.Context, at tools.Spot) ([]tools.Span, error) {
 	return l.places(ctx, at, "textDocument/definition", nil)
 }
 
-func (l *asked) References(ctx context.Context, at tools.Spot) ([]tools.Span, error) {
+func (l *languageServers) References(ctx context.Context, at tools.Spot) ([]tools.Span, error) {
 	return l.places(ctx, at, "textDocument/references", map[string]any{"context": map[string]any{"includeDeclaration": true}})
 }
 
-func (l *asked) places(ctx context.Context, at tools.Spot, method string, more map[string]any) ([]tools.Span, error) {
+func (l *languageServers) places(ctx context.Context, at tools.Spot, method string, more map[string]any) ([]tools.Span, error) {
 	replies, err := l.ask(ctx, Request{Path: at.File.Path, Method: method, Params: func(e text.Encoding, uri string) any {
-		p := params(uri)
-		p["position"] = position(at.File.Text.Position(at.Offset, e))
+		p := textDocumentParams(uri)
+		p["position"] = lspPosition(at.File.Text.Position(at.Offset, e))
 		for k, v := range more {
 			p[k] = v
 		}
@@ -100,7 +101,7 @@ func (l *asked) places(ctx context.Context, at tools.Spot, method string, more m
 	}
 	var out []tools.Span
 	for _, r := range replies {
-		for _, raw := range list(r.Result) {
+		for _, raw := range elements(r.Result) {
 			var loc location
 			if wire.Unmarshal(raw, &loc) != nil {
 				continue
@@ -110,30 +111,30 @@ func (l *asked) places(ctx context.Context, at tools.Spot, method string, more m
 			}
 		}
 	}
-	slices.SortStableFunc(out, compare)
+	slices.SortStableFunc(out, compareSpans)
 	return slices.CompactFunc(out, func(a, b tools.Span) bool { return a.Path == b.Path && a.URI == b.URI && a.Start == b.Start }), nil
 }
 
-func compare(a, b tools.Span) int {
+func compareSpans(a, b tools.Span) int {
 	return cmp.Or(strings.Compare(a.URI, b.URI), strings.Compare(a.Path, b.Path), cmp.Compare(a.Start.Line, b.Start.Line), cmp.Compare(a.Start.Character, b.Start.Character))
 }
 
-func (l *asked) Outline(ctx context.Context, file filetime.Snapshot) ([]tools.Symbol, error) {
-	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/documentSymbol", Params: func(_ text.Encoding, uri string) any { return params(uri) }})
+func (l *languageServers) Outline(ctx context.Context, file filetime.Snapshot) ([]tools.Symbol, error) {
+	replies, err := l.ask(ctx, Request{Path: file.Path, Method: "textDocument/documentSymbol", Params: func(_ text.Encoding, uri string) any { return textDocumentParams(uri) }})
 	if err != nil {
 		return nil, err
 	}
 	var out []tools.Symbol
 	for _, r := range replies {
-		out = symbols(out, list(r.Result), r.Encoding, file.Path, 0)
+		out = symbols(out, elements(r.Result), r.Encoding, file.Path, 0)
 		if len(out) > 0 {
-			break // a second server says the same again
+			break // a second server repeats it
 		}
 	}
 	return out, nil
 }
 
-func (l *asked) Find(ctx context.Context, file, query string, running bool) ([]tools.Symbol, error) {
+func (l *languageServers) Find(ctx context.Context, file, query string, running bool) ([]tools.Symbol, error) {
 	replies, err := l.ask(ctx, Request{Path: file, Method: "workspace/symbol", Running: running, Params: func(text.Encoding, string) any {
 		return map[string]any{"query": query}
 	}})
@@ -142,16 +143,16 @@ func (l *asked) Find(ctx context.Context, file, query string, running bool) ([]t
 	}
 	var out []tools.Symbol
 	for _, r := range replies {
-		out = symbols(out, list(r.Result), r.Encoding, "", 0)
+		out = symbols(out, elements(r.Result), r.Encoding, "", 0)
 	}
-	slices.SortStableFunc(out, func(a, b tools.Symbol) int { // those that are called so come first, in the order of the servers
-		return cmp.Compare(fit(a.Name, query), fit(b.Name, query))
+	slices.SortStableFunc(out, func(a, b tools.Symbol) int { // best matches first, then in the order of the servers
+		return cmp.Compare(matchRank(a.Name, query), matchRank(b.Name, query))
 	})
 	return out, nil
 }
 
-// fit is how well a name fits a query, 0 being the best.
-func fit(name, query string) int {
+// matchRank ranks a name against a query: 0 equal, 1 equal but for case, 2 contained, 3 other.
+func matchRank(name, query string) int {
 	bare := name[strings.LastIndexAny(name, ".:/")+1:]
 	switch {
 	case name == query || bare == query:
@@ -164,37 +165,37 @@ func fit(name, query string) int {
 	return 3
 }
 
-// patience is how long Diagnose waits for servers that are still looking at a text.
-const patience = 2 * time.Second
+// diagnoseBudget limits the wait of Diagnose for servers that still analyze a text.
+const diagnoseBudget = 2 * time.Second
 
-func (l *asked) Diagnose(ctx context.Context, file filetime.Snapshot) (tools.Diagnosis, error) {
-	return l.diagnose(ctx, file, patience, false)
+func (l *languageServers) Diagnose(ctx context.Context, file filetime.Snapshot) (tools.Diagnosis, error) {
+	return l.diagnose(ctx, file, diagnoseBudget, false)
 }
 
-func (l *asked) Glance(ctx context.Context, file filetime.Snapshot, patience time.Duration) (tools.Diagnosis, error) {
-	return l.diagnose(ctx, file, patience, true)
+func (l *languageServers) Glance(ctx context.Context, file filetime.Snapshot, waitBudget time.Duration) (tools.Diagnosis, error) {
+	return l.diagnose(ctx, file, waitBudget, true)
 }
 
-func (l *asked) diagnose(ctx context.Context, file filetime.Snapshot, patience time.Duration, running bool) (tools.Diagnosis, error) {
-	limit, done := context.WithTimeout(ctx, patience)
-	defer done()
-	asking := ctx
-	if running && patience > 0 {
-		asking = limit
+func (l *languageServers) diagnose(ctx context.Context, file filetime.Snapshot, waitBudget time.Duration, running bool) (tools.Diagnosis, error) {
+	limit, cancel := context.WithTimeout(ctx, waitBudget)
+	defer cancel()
+	askCtx := ctx
+	if running && waitBudget > 0 {
+		askCtx = limit
 	}
 	d := tools.Diagnosis{Path: file.Path}
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 80*time.Millisecond) {
-		replies, err := l.ask(asking, Request{
-			Path: file.Path, Method: "textDocument/diagnostic", Running: running, Open: file.Open, Params: func(_ text.Encoding, uri string) any { return params(uri) },
+		replies, err := l.ask(askCtx, Request{
+			Path: file.Path, Method: "textDocument/diagnostic", Running: running, Open: file.Open, Params: func(_ text.Encoding, uri string) any { return textDocumentParams(uri) },
 		})
 		switch {
-		case err != nil && ctx.Err() == nil && asking.Err() != nil:
+		case err != nil && ctx.Err() == nil && askCtx.Err() != nil:
 			return d, nil
 		case err != nil:
 			return tools.Diagnosis{Path: file.Path}, err
 		}
 		d.Findings = nil
-		all, some, pending := true, false, false // who does not say which text an answer is about will not say it later
+		allFresh, someFresh, pending := true, false, false // a server without versions will not send one later
 		for _, r := range replies {
 			var report struct {
 				Items json.RawMessage `json:"items"` // a list, or of some servers the one element
@@ -202,14 +203,14 @@ func (l *asked) diagnose(ctx context.Context, file filetime.Snapshot, patience t
 			if wire.Unmarshal(r.Result, &report) != nil {
 				continue
 			}
-			fresh := r.Version != nil && *r.Version == file.Version
-			all, some, pending = all && fresh, some || fresh, pending || r.Version != nil && !fresh
-			if fresh || r.Version == nil && !running || patience == 0 { // findings of an older text would be shown beside the present one
-				d.Findings = findings(d.Findings, list(report.Items), file.Path, r)
+			isFresh := r.Version != nil && *r.Version == file.Version
+			allFresh, someFresh, pending = allFresh && isFresh, someFresh || isFresh, pending || r.Version != nil && !isFresh
+			if isFresh || r.Version == nil && !running || waitBudget == 0 { // findings of an older text would have wrong positions
+				d.Findings = findings(d.Findings, elements(report.Items), file.Path, r)
 			}
 		}
-		d.Fresh = all || running && some && patience > 0
-		if all || patience == 0 || running && !pending {
+		d.Fresh = allFresh || running && someFresh && waitBudget > 0
+		if allFresh || waitBudget == 0 || running && !pending {
 			return d, nil
 		}
 		again := time.NewTimer(pause)
@@ -222,7 +223,7 @@ func (l *asked) diagnose(ctx context.Context, file filetime.Snapshot, patience t
 	}
 }
 
-func (l *asked) Known(ctx context.Context, folder string) ([]tools.Diagnosis, error) {
+func (l *languageServers) Known(ctx context.Context, folder string) ([]tools.Diagnosis, error) {
 	replies, err := l.ask(ctx, Request{Path: folder, Method: "workspace/diagnostic", Params: func(text.Encoding, string) any {
 		return map[string]any{"previousResultIds": []any{}}
 	}})
@@ -258,7 +259,7 @@ func (l *asked) Known(ctx context.Context, folder string) ([]tools.Diagnosis, er
 }
 
 // ask asks the servers one after another until one has a reply.
-func (l *asked) ask(ctx context.Context, r Request) ([]Reply, error) {
+func (l *languageServers) ask(ctx context.Context, r Request) ([]Reply, error) {
 	none := &tools.NoServerError{}
 	for _, s := range l.servers {
 		replies, err := s.Ask(ctx, r)
@@ -277,16 +278,16 @@ func (l *asked) ask(ctx context.Context, r Request) ([]Reply, error) {
 	return nil, none
 }
 
-func params(uri string) map[string]any {
+func textDocumentParams(uri string) map[string]any {
 	return map[string]any{"textDocument": map[string]any{"uri": uri}}
 }
 
-func position(p text.Position) lsp.Position {
+func lspPosition(p text.Position) lsp.Position {
 	return lsp.Position{Line: uint32(p.Line), Character: uint32(p.Character)}
 }
 
-// list is what a result has: the elements of an array, or the one value that it is.
-func list(result json.RawMessage) []json.RawMessage {
+// elements are the elements of an array, or the value itself if it is none.
+func elements(result json.RawMessage) []json.RawMessage {
 	var many []json.RawMessage
 	if json.Unmarshal(result, &many) == nil {
 		return many
@@ -305,7 +306,7 @@ type location struct {
 func (l location) span(e text.Encoding) (tools.Span, bool) {
 	u, r := cmp.Or(l.URI, l.TargetURI), cmp.Or(l.Range, l.TargetSelectionRange)
 	path, ok := fileuri.Path(u)
-	if r == nil || !ok && !opaque(u) {
+	if r == nil || !ok && !isOpaque(u) {
 		return tools.Span{}, false
 	}
 	s := spanOf(path, *r, e)
@@ -315,9 +316,9 @@ func (l location) span(e text.Encoding) (tools.Span, bool) {
 	return s, true
 }
 
-// opaque reports whether a URI has a scheme of its own, such as jdt: or zipfile:, whose documents
-// are no files.
-func opaque(uri string) bool {
+// isOpaque reports whether a URI has a scheme such as jdt: or zipfile:, whose documents are no
+// files.
+func isOpaque(uri string) bool {
 	scheme, _, ok := strings.Cut(uri, ":")
 	return ok && scheme != "" && !strings.EqualFold(scheme, "file") && !strings.ContainsAny(scheme, "/?#% ")
 }
@@ -340,13 +341,13 @@ type symbol struct {
 	Children       []json.RawMessage `json:"children"`
 }
 
-// deepest bounds the nesting of symbols.
-const deepest = 100
+// maxSymbolDepth limits the recursion into nested symbols.
+const maxSymbolDepth = 100
 
 func symbols(out []tools.Symbol, list []json.RawMessage, e text.Encoding, path string, depth int) []tools.Symbol {
 	for _, raw := range list {
 		var s symbol
-		if wire.Unmarshal(raw, &s) != nil || s.Name == "" || depth > deepest {
+		if wire.Unmarshal(raw, &s) != nil || s.Name == "" || depth > maxSymbolDepth {
 			continue
 		}
 		found := tools.Symbol{Name: s.Name, Detail: s.Detail, Kind: kind(s.Kind), In: s.Container, Depth: depth}
@@ -361,7 +362,7 @@ func symbols(out []tools.Symbol, list []json.RawMessage, e text.Encoding, path s
 					at.URI = s.Location.URI
 				}
 			}
-			if !ok && !opaque(at.URI) {
+			if !ok && !isOpaque(at.URI) {
 				continue
 			}
 			found.Span = at
@@ -388,19 +389,19 @@ func kind(n int) string {
 
 // diagnostic is a Diagnostic of LSP.
 type diagnostic struct {
-	Range    looseRange      `json:"range"`
+	Range    lenientRange    `json:"range"`
 	Severity tools.Severity  `json:"severity"`
 	Source   string          `json:"source"`
 	Code     json.RawMessage `json:"code"`
 	Message  string          `json:"message"`
 }
 
-// looseRange is a range whose numbers may be below 0 or missing, as those of servers are that do
-// not know where a fault ends: 0 then.
-type looseRange lsp.Range
+// lenientRange is a range whose numbers may be negative or missing, which count as 0: some servers
+// do not know where a fault ends.
+type lenientRange lsp.Range
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (r *looseRange) UnmarshalJSON(raw []byte) error {
+func (r *lenientRange) UnmarshalJSON(raw []byte) error {
 	type position struct{ Line, Character float64 }
 	var loose struct{ Start, End position }
 	if err := json.Unmarshal(raw, &loose); err != nil {
@@ -414,14 +415,15 @@ func (r *looseRange) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// own is the source of the diagnostics by which the server shows hunks, which are no faults.
-const own = "tandem"
+// reviewSource marks the diagnostics by which Tandem shows hunks. They are no faults and are
+// filtered out.
+const reviewSource = "tandem"
 
-// findings reads each item by itself, so that one that cannot be read costs no other.
+// findings decodes each item separately, so that an invalid one does not hide the others.
 func findings(out []tools.Finding, items []json.RawMessage, path string, r Reply) []tools.Finding {
 	for _, raw := range items {
 		var d diagnostic
-		if wire.Unmarshal(raw, &d) != nil || d.Source == own {
+		if wire.Unmarshal(raw, &d) != nil || d.Source == reviewSource {
 			continue
 		}
 		code := ""

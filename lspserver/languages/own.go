@@ -37,28 +37,28 @@ type Program struct {
 	Languages map[string]string
 	// Roots are files in whose folder a project is.
 	Roots []string
-	// Install says how to install it.
+	// Install is the command that installs it.
 	Install string
 	// Settings are its initializationOptions; nil is none.
 	Settings any
-	// Loaded matches the line of its log that says that it knows the files of the project, where it
-	// does not say that as progress.
-	Loaded *regexp.Regexp
-	// Status says that it tells by experimental/serverStatus, an extension of LSP by rust-analyzer,
-	// that it knows them, or cannot read them.
-	Status bool
-	// TSServer says that it passes requests on to the server of TypeScript, which is asked for
+	// LoadedLine matches the log line after which the project is loaded, for a server that does not
+	// report that as progress.
+	LoadedLine *regexp.Regexp
+	// ReportsStatus is set for a server with experimental/serverStatus, an extension of LSP by
+	// rust-analyzer, which reports that the project is loaded or cannot be.
+	ReportsStatus bool
+	// TSServer is set for a server that forwards requests to TypeScript's own, which has the
 	// diagnostics: see tsDiagnostics.
 	TSServer bool
-	// Since and Before bound the major versions of the package typescript that it is for; 0 is no
-	// bound. One with Since is the compiler of that package itself.
+	// Since and Before limit the major versions of the package typescript that it supports; 0 is no
+	// limit. A program with Since is the compiler of that package itself.
 	Since, Before int
-	// Named says that the person has named the command, so that it runs also where nothing confines
-	// it.
-	Named bool
+	// ByUser is set if the user's configuration names the command, so that it may run without a
+	// sandbox.
+	ByUser bool
 }
 
-// Presets are the language servers that are known.
+// Presets returns the built-in language servers.
 func Presets() []Program {
 	typescript := map[string]string{
 		".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
@@ -76,20 +76,20 @@ func Presets() []Program {
 			// second server, which knows single files alone, would answer for the first while that
 			// is starting.
 			Roots: typescriptRoots, Install: "npm install -g typescript@5 typescript-language-server",
-			Settings: map[string]any{"tsserver": map[string]any{"useSyntaxServer": "never"}}, TSServer: true, Before: compilerServes,
+			Settings: map[string]any{"tsserver": map[string]any{"useSyntaxServer": "never"}}, TSServer: true, Before: compilerServesSince,
 		},
 		{
 			Name: "typescript", Command: "tsc", Args: []string{"--lsp", "--stdio"}, Languages: typescript, Roots: typescriptRoots,
-			Install: "npm install -g typescript", Since: compilerServes,
+			Install: "npm install -g typescript", Since: compilerServesSince,
 		},
 		{
 			Name: "pyright", Command: "pyright-langserver", Args: []string{"--stdio"}, Languages: map[string]string{".py": "python", ".pyi": "python"},
 			Roots: []string{"pyproject.toml", "pyrightconfig.json", "setup.py", "setup.cfg", "requirements.txt"}, Install: "npm install -g pyright",
-			Loaded: regexp.MustCompile(`\b(Found \d+|No) source files?\b`),
+			LoadedLine: regexp.MustCompile(`\b(Found \d+|No) source files?\b`),
 		},
 		{
 			Name: "rust-analyzer", Command: "rust-analyzer", Languages: map[string]string{".rs": "rust"}, Roots: []string{"Cargo.toml"},
-			Install: "rustup component add rust-analyzer", Status: true,
+			Install: "rustup component add rust-analyzer", ReportsStatus: true,
 			// The sandbox does not let it write, which cargo check would. Without cargo check only
 			// the experimental checks find a name that is nowhere defined.
 			Settings: map[string]any{"checkOnSave": false, "diagnostics": map[string]any{"experimental": map[string]any{"enable": true}}},
@@ -105,21 +105,23 @@ func Presets() []Program {
 
 // Options configure a Pool.
 type Options struct {
-	// Programs gives those that may be started, by the present configuration.
+	// Programs returns the programs that may be started by the present configuration.
 	Programs func() []Program
-	// Read gives the present text of a file, Unsaved the documents that are open with unsaved text.
+	// Read returns the present text of a file, Unsaved the paths of open documents with unsaved
+	// text.
 	Read    func(ctx context.Context, path string) (filetime.Snapshot, error)
 	Unsaved func() []string
 	Log     *slog.Logger
-	// Loading is how long a question waits for a server that reads the project; 0 is the default.
-	Loading time.Duration
+	// LoadTimeout limits the wait of a request for a server that loads the project; 0 is the
+	// default.
+	LoadTimeout time.Duration
 }
 
-// loading is the default of Options.Loading.
-const loading = 20 * time.Second
+// defaultLoadTimeout is the default of Options.LoadTimeout.
+const defaultLoadTimeout = 20 * time.Second
 
-// idle is after how long a server is ended that nobody has asked.
-const idle = 10 * time.Minute
+// idleTimeout is the time without requests after which a server is stopped.
+const idleTimeout = 10 * time.Minute
 
 // Pool starts language servers beside the editor: one for each program and project, for all
 // sessions. Its methods may be called concurrently.
@@ -128,27 +130,27 @@ type Pool struct {
 	ctx context.Context
 
 	mu      sync.Mutex
-	running map[place]*process
+	running map[serverKey]*process
 }
 
-type place struct{ program, root string }
+type serverKey struct{ program, root string }
 
-// NewPool makes a Pool whose servers end with ctx at the latest.
+// NewPool returns a Pool whose servers end with ctx at the latest.
 func NewPool(ctx context.Context, o Options) *Pool {
-	return &Pool{o: o, ctx: ctx, running: map[place]*process{}}
+	return &Pool{o: o, ctx: ctx, running: map[serverKey]*process{}}
 }
 
-// Session is the Server of a session: env gives the environment that servers are started and paths
-// judged in.
+// Session returns the Server of a session. env returns the environment in which servers are started
+// and paths are checked.
 func (p *Pool) Session(env func() *tools.Env) Server { return &session{p, env} }
 
-// Changed says that a file has changed on disk.
+// Changed reports to the servers that a file has changed on disk.
 func (p *Pool) Changed(path string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for at, s := range p.running {
-		if below(at.root, path) {
-			s.changed(path)
+		if isBelow(at.root, path) {
+			s.noteDiskChange(path)
 		}
 	}
 }
@@ -157,16 +159,16 @@ func (p *Pool) Changed(path string) {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	all := p.running
-	p.running = map[place]*process{}
+	p.running = map[serverKey]*process{}
 	p.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, s := range all {
-		wg.Go(s.stop)
+		wg.Go(s.shutDown)
 	}
 	wg.Wait()
 }
 
-func below(folder, path string) bool {
+func isBelow(folder, path string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
@@ -175,19 +177,19 @@ type session struct {
 	env  func() *tools.Env
 }
 
-// Serves says that there is a project at the top of a folder and a program for it.
+// Serves reports whether a folder is the root of a project that a program supports.
 func (s *session) Serves(folder string) bool {
 	env := s.env()
 	return slices.ContainsFunc(s.pool.o.Programs(), func(p Program) bool {
-		return s.project(env, p, folder) && s.takes(env, p, folder) && s.find(env, p, folder) != ""
+		return s.isProject(env, p, folder) && s.supports(env, p, folder) && s.findProgram(env, p, folder) != ""
 	})
 }
 
-func (s *session) project(env *tools.Env, p Program, folder string) bool {
-	return slices.ContainsFunc(p.Roots, func(name string) bool { return there(env, filepath.Join(folder, name)) })
+func (s *session) isProject(env *tools.Env, p Program, folder string) bool {
+	return slices.ContainsFunc(p.Roots, func(name string) bool { return isReadableFile(env, filepath.Join(folder, name)) })
 }
 
-func there(env *tools.Env, path string) bool {
+func isReadableFile(env *tools.Env, path string) bool {
 	at, err := env.Paths.Readable(path)
 	if err != nil {
 		return false
@@ -196,13 +198,12 @@ func there(env *tools.Env, path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// find gives the absolute path of a program that may be started for a project, "" where there is
-// none.
-func (s *session) find(env *tools.Env, p Program, root string) string {
-	if env.Commands.Runner == nil || !p.Named && !env.Commands.Runner.Level().Confines() {
+// findProgram returns the absolute path of a program that may be started for a project, or "".
+func (s *session) findProgram(env *tools.Env, p Program, root string) string {
+	if env.Commands.Runner == nil || !p.ByUser && !env.Commands.Runner.Level().Confines() {
 		return ""
 	}
-	if p.Since > 0 && !p.Named {
+	if p.Since > 0 && !p.ByUser {
 		return s.compiler(env, root).program
 	}
 	program, err := env.Commands.Runner.Find(p.Command, sandbox.Surroundings{})
@@ -212,17 +213,17 @@ func (s *session) find(env *tools.Env, p Program, root string) string {
 	return program
 }
 
-// root is the project that a file belongs to: the nearest folder with one of the files that a
-// program knows projects by, else the folder of the session that it lies in.
-func (s *session) root(env *tools.Env, p Program, path string) string {
+// projectRoot is the project root of a file: the nearest folder with one of the program's root
+// files, else the folder of the session that contains it.
+func (s *session) projectRoot(env *tools.Env, p Program, path string) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		inside := slices.ContainsFunc(env.Paths.Read, func(root string) bool { return below(sandbox.Canonical(root), dir) })
+		inside := slices.ContainsFunc(env.Paths.Read, func(root string) bool { return isBelow(sandbox.Canonical(root), dir) })
 		switch {
-		case inside && s.project(env, p, dir):
+		case inside && s.isProject(env, p, dir):
 			return dir
 		case !inside || dir == filepath.Dir(dir):
 			for _, root := range env.Paths.Read {
-				if root = sandbox.Canonical(root); below(root, path) {
+				if root = sandbox.Canonical(root); isBelow(root, path) {
 					return root
 				}
 			}
@@ -251,11 +252,11 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 			if p.Languages[strings.ToLower(filepath.Ext(r.Path))] == "" {
 				continue
 			}
-			root = s.root(env, p, r.Path)
-		} else if !s.project(env, p, root) {
+			root = s.projectRoot(env, p, r.Path)
+		} else if !s.isProject(env, p, root) {
 			continue
 		}
-		if root == "" || !s.takes(env, p, root) {
+		if root == "" || !s.supports(env, p, root) {
 			continue
 		}
 		srv, err := s.pool.get(ctx, s, env, p, root, r.Running || r.Method == "workspace/diagnostic")
@@ -267,7 +268,7 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 			return nil, err
 		}
 		if srv == nil {
-			if s.find(env, p, root) != "" {
+			if s.findProgram(env, p, root) != "" {
 				idle = p.Name
 			}
 			continue
@@ -294,10 +295,10 @@ func (s *session) Ask(ctx context.Context, r Request) ([]Reply, error) {
 // errNoProgram is the error for a program that is not installed.
 var errNoProgram = errors.New("the program is not installed")
 
-// get gives the server of a project, and starts it unless only a running one is wanted.
-// errNoProgram says that there is no program.
+// get returns the server of a project and starts it, unless only a running one is wanted. The error
+// is errNoProgram if the program is not installed.
 func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Program, root string, running bool) (*process, error) {
-	key := place{program.Name, root}
+	key := serverKey{program.Name, root}
 	p.mu.Lock()
 	srv := p.running[key]
 	if srv == nil && running {
@@ -305,139 +306,138 @@ func (p *Pool) get(ctx context.Context, s *session, env *tools.Env, program Prog
 		return nil, nil
 	}
 	if srv == nil {
-		path := s.find(env, program, root)
+		path := s.findProgram(env, program, root)
 		if path == "" {
 			p.mu.Unlock()
 			return nil, errNoProgram
 		}
 		srv = &process{
 			program: program, root: root, ready: make(chan struct{}), open: map[string]*document{}, published: map[string]publication{},
-			working: map[string]bool{}, moved: make(chan struct{}), loaded: program.Loaded == nil && !program.Status,
-			read: p.o.Read, unsaved: p.o.Unsaved, log: p.o.Log, loading: cmp.Or(p.o.Loading, loading),
+			tasks: map[string]bool{}, stateChanged: make(chan struct{}), isLoaded: program.LoadedLine == nil && !program.ReportsStatus,
+			readFile: p.o.Read, unsavedPaths: p.o.Unsaved, log: p.o.Log, loadTimeout: cmp.Or(p.o.LoadTimeout, defaultLoadTimeout),
 		}
-		srv.ended = func() {
+		srv.removeFromPool = func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if p.running[key] == srv {
 				delete(p.running, key)
 			}
 		}
-		srv.idle = time.AfterFunc(idle, func() { srv.ended(); srv.stop() })
+		srv.idleTimer = time.AfterFunc(idleTimeout, func() { srv.removeFromPool(); srv.shutDown() })
 		p.running[key] = srv
 		go srv.start(p.ctx, env, path)
 	}
-	srv.idle.Reset(idle)
+	srv.idleTimer.Reset(idleTimeout)
 	p.mu.Unlock()
 	select {
 	case <-srv.ready:
-		return srv, srv.failed
+		return srv, srv.startError
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// document is a file that a server was told the text of.
+// document is a file that a server has open.
 type document struct {
 	version int32
 	text    text.Text
-	// unanswered counts the versions since the latest publication without a version.
-	unanswered int
+	// unpublished counts the versions sent since the latest publication without a version.
+	unpublished int
 }
 
-// publication is what a server has published of a file.
+// publication holds the diagnostics that a server pushed for a file.
 type publication struct {
-	// about is the version of the document that it is about: as the server says it, or for a server
-	// that says none, the only one that it can be about. nil where several versions were still to
-	// be answered.
-	about *int32
-	at    time.Time
-	items json.RawMessage
+	// version is the version of the document that it is about: as the server reports it, or for a
+	// server without versions the only one that it can be about. nil if several were unanswered.
+	version *int32
+	at      time.Time
+	items   json.RawMessage
 }
 
-// settled is after how long the latest publication about nobody knows what is taken for one about
-// the present text.
-const settled = time.Second
+// publishSettleTime is the age from which a publication of unknown version counts as one about the
+// present text.
+const publishSettleTime = time.Second
 
-// publishedOf returns the latest publication about a file with the state of its document, nil where
-// that is not open. s.mu is held.
-func (s *process) publishedOf(path string) (p publication, open *document) {
+// publicationOf returns the latest publication about a file and its document, nil if that is not
+// open. s.mu is held.
+func (s *process) publicationOf(path string) (p publication, open *document) {
 	p, open = s.published[path], s.open[path]
-	if p.items != nil && p.about == nil && open != nil && time.Since(p.at) > settled {
-		p.about = &open.version
+	if p.items != nil && p.version == nil && open != nil && time.Since(p.at) > publishSettleTime {
+		p.version = &open.version
 	}
 	return p, open
 }
 
-// publish keeps what a server publishes.
-func (s *process) publish(path string, version *int32, items json.RawMessage) {
+// storePublication stores the pushed diagnostics of a file.
+func (s *process) storePublication(path string, version *int32, items json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := publication{about: version, at: time.Now(), items: items}
+	p := publication{version: version, at: time.Now(), items: items}
 	if d := s.open[path]; d != nil {
-		if now := d.version; p.about == nil && d.unanswered <= 1 {
-			p.about = &now
+		if now := d.version; p.version == nil && d.unpublished <= 1 {
+			p.version = &now
 		}
-		d.unanswered = min(1, max(0, d.unanswered-1))
+		d.unpublished = min(1, max(0, d.unpublished-1))
 	}
 	s.published[path] = p
 }
 
 // process is one running language server.
 type process struct {
-	program Program
-	root    string
-	read    func(ctx context.Context, path string) (filetime.Snapshot, error)
-	unsaved func() []string
-	log     *slog.Logger
-	loading time.Duration // see Options
-	idle    *time.Timer
-	ended   func() // takes it out of the pool
+	program        Program
+	root           string
+	readFile       func(ctx context.Context, path string) (filetime.Snapshot, error)
+	unsavedPaths   func() []string
+	log            *slog.Logger
+	loadTimeout    time.Duration // see Options
+	idleTimer      *time.Timer
+	removeFromPool func() // removes it from the pool
 
-	ready    chan struct{} // closed when it was started, or has failed
-	failed   error
-	conn     *wire.Conn
-	child    sandbox.Process
-	cancel   context.CancelFunc
-	encoding text.Encoding
-	pulls    bool // it answers textDocument/diagnostic
-	resolves bool // it answers codeAction/resolve
-	places   bool // it answers workspaceSymbol/resolve
+	ready             chan struct{} // closed after the start or its failure
+	startError        error
+	conn              *wire.Conn
+	child             sandbox.Process
+	cancel            context.CancelFunc
+	encoding          text.Encoding
+	canPull           bool // it serves textDocument/diagnostic
+	canResolveActions bool // it serves codeAction/resolve
+	canResolveSymbols bool // it serves workspaceSymbol/resolve
 
-	telling sync.Mutex // held while documents are told, so that they come in order
+	syncMu sync.Mutex // serializes document notifications, so that they are sent in order
 
-	mu        sync.Mutex
-	open      map[string]*document
-	published map[string]publication
-	touched   []string // that have changed on disk since it was told last
-	// working are the tokens of the work that it has begun by itself, and whether that goes on.
-	// pieces counts what has ended.
-	working map[string]bool
-	pieces  int
-	loaded  bool          // it has said so, or says it as progress
-	unread  string        // why it cannot read the project, "" where it can
-	moved   chan struct{} // closed and replaced when one of these changes
+	mu            sync.Mutex
+	open          map[string]*document
+	published     map[string]publication
+	changedOnDisk []string // paths changed on disk since the last notification
+	// tasks maps the progress tokens of the server's own work to whether it runs; finishedTasks
+	// counts those that ended.
+	tasks         map[string]bool
+	finishedTasks int
+	isLoaded      bool          // it has reported so, or reports it as progress
+	loadError     string        // why it cannot load the project, "" if it can
+	stateChanged  chan struct{} // closed and replaced when one of these changes
 }
 
-// stdio is the connection to a process.
-type stdio struct {
+// pipeConn is the connection to a process by its standard input and output.
+type pipeConn struct {
 	io.ReadCloser
 	in io.WriteCloser
 }
 
-func (s stdio) Write(b []byte) (int, error) { return s.in.Write(b) }
-func (s stdio) Close() error                { return errors.Join(s.in.Close(), s.ReadCloser.Close()) }
+func (s pipeConn) Write(b []byte) (int, error) { return s.in.Write(b) }
+func (s pipeConn) Close() error                { return errors.Join(s.in.Close(), s.ReadCloser.Close()) }
 
-// starting is how long a server may take to answer its first request.
-const starting = 30 * time.Second
+// startTimeout limits the wait for the answer to initialize.
+const startTimeout = 30 * time.Second
 
 func (s *process) start(ctx context.Context, env *tools.Env, path string) {
 	defer close(s.ready)
-	if s.failed = s.launch(ctx, env, path); s.failed != nil {
-		s.failed = tools.Refuse(tools.ExecutionError, "language_server", "The language server %s does not run: %s. Tell the user, and use grep.",
-			s.program.Name, strings.TrimSuffix(show.Visible(s.failed.Error(), false), "."))
-		s.log.Warn("language server", "name", s.program.Name, "error", s.failed)
-		s.ended()
-		s.end()
+	if s.startError = s.launch(ctx, env, path); s.startError != nil {
+		s.startError = tools.Refuse(tools.ExecutionError, "language_server", "The language server %s does not run: %s. Tell the user, and use grep.",
+			s.program.Name, strings.TrimSuffix(show.Visible(s.startError.Error(), false), "."))
+		s.log.Warn("language server", "name", s.program.Name, "error", s.startError)
+		s.removeFromPool()
+		s.terminate()
 	}
 }
 
@@ -471,13 +471,13 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 	if s.child.Stdin() == nil {
 		return errors.New("it was not started")
 	}
-	s.conn = wire.Serve(ctx, stdio{s.child.Stdout(), s.child.Stdin()}, s.routes(), wire.Options{Log: s.log, Client: true})
+	s.conn = wire.Serve(ctx, pipeConn{s.child.Stdout(), s.child.Stdin()}, s.routes(), wire.Options{Log: s.log, Client: true})
 	go func() {
 		s.child.Wait()
-		s.ended()
+		s.removeFromPool()
 		s.conn.Close()
 	}()
-	hello, done := context.WithTimeout(ctx, starting)
+	hello, done := context.WithTimeout(ctx, startTimeout)
 	defer done()
 	folder := map[string]any{"uri": fileuri.Of(s.root), "name": filepath.Base(s.root)}
 	var answer struct {
@@ -498,15 +498,15 @@ func (s *process) launch(ctx context.Context, env *tools.Env, path string) error
 	if answer.Capabilities.PositionEncoding == lsp.PositionEncodingKindUTF8 {
 		s.encoding = text.UTF8
 	}
-	s.pulls = given(answer.Capabilities.DiagnosticProvider)
+	s.canPull = isSet(answer.Capabilities.DiagnosticProvider)
 	var actions struct{ ResolveProvider bool }
-	s.resolves = json.Unmarshal(answer.Capabilities.CodeActionProvider, &actions) == nil && actions.ResolveProvider
+	s.canResolveActions = json.Unmarshal(answer.Capabilities.CodeActionProvider, &actions) == nil && actions.ResolveProvider
 	var symbols struct{ ResolveProvider bool }
-	s.places = json.Unmarshal(answer.Capabilities.SymbolProvider, &symbols) == nil && symbols.ResolveProvider
+	s.canResolveSymbols = json.Unmarshal(answer.Capabilities.SymbolProvider, &symbols) == nil && symbols.ResolveProvider
 	return s.conn.Notify(ctx, "initialized", map[string]any{})
 }
 
-// capabilities are what a server is told of its client.
+// capabilities are the client capabilities that servers are sent.
 var capabilities = json.RawMessage(`{
 	"general": {"positionEncodings": ["utf-8", "utf-16"]},
 	"window": {"workDoneProgress": true},
@@ -520,21 +520,20 @@ var capabilities = json.RawMessage(`{
 	"experimental": {"serverStatusNotification": true}
 }`)
 
-// routes answers what servers ask of their client.
+// routes serves the requests and notifications of servers.
 func (s *process) routes() *wire.Router {
 	r := wire.NewRouter()
 	none := func(context.Context, json.RawMessage) (any, error) { return nil, nil }
 	wire.Handle(r, "client/registerCapability", none)
 	wire.Handle(r, "client/unregisterCapability", none)
-	// In order, because some servers say that the work has begun without having waited for the
-	// answer.
+	// In order, because some servers begin the work without waiting for the answer.
 	wire.HandleInOrder(r, "window/workDoneProgress/create", func(_ context.Context, p struct {
 		Token json.RawMessage `json:"token"`
 	},
 	) (func(context.Context) (any, error), error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.working[string(p.Token)] = false
+		s.tasks[string(p.Token)] = false
 		return func(context.Context) (any, error) { return nil, nil }, nil
 	})
 	wire.Handle(r, "workspace/configuration", func(_ context.Context, p struct{ Items []json.RawMessage }) ([]any, error) {
@@ -551,7 +550,7 @@ func (s *process) routes() *wire.Router {
 	},
 	) {
 		if path, ok := fileuri.Path(strings.Clone(p.URI)); ok {
-			s.publish(path, p.Version, slices.Clone(p.Diagnostics))
+			s.storePublication(path, p.Version, slices.Clone(p.Diagnostics))
 		}
 	})
 	wire.Notify(r, "$/progress", s.progress)
@@ -559,8 +558,8 @@ func (s *process) routes() *wire.Router {
 		Message string `json:"message"`
 	},
 	) {
-		if s.program.Loaded != nil && s.program.Loaded.MatchString(p.Message) {
-			s.move(func() { s.loaded = true })
+		if s.program.LoadedLine != nil && s.program.LoadedLine.MatchString(p.Message) {
+			s.updateState(func() { s.isLoaded = true })
 		}
 	})
 	wire.Notify(r, "experimental/serverStatus", func(_ context.Context, p struct {
@@ -569,11 +568,11 @@ func (s *process) routes() *wire.Router {
 		Message   string `json:"message"`
 	},
 	) {
-		if s.program.Status {
-			s.move(func() {
-				s.loaded, s.unread = p.Quiescent, ""
+		if s.program.ReportsStatus {
+			s.updateState(func() {
+				s.isLoaded, s.loadError = p.Quiescent, ""
 				if p.Health == "error" {
-					s.unread = strings.Clone(p.Message)
+					s.loadError = strings.Clone(p.Message)
 				}
 			})
 		}
@@ -584,11 +583,11 @@ func (s *process) routes() *wire.Router {
 	return r
 }
 
-// stop ends the server: by its protocol, then by the runner.
-func (s *process) stop() {
+// shutDown ends the server, first by its protocol, then by the runner.
+func (s *process) shutDown() {
 	<-s.ready
-	s.idle.Stop()
-	if s.failed == nil {
+	s.idleTimer.Stop()
+	if s.startError == nil {
 		const leave = time.Second
 		ctx, done := context.WithTimeout(s.conn.Context(), leave)
 		if s.conn.Call(ctx, "shutdown", nil, nil) == nil {
@@ -596,10 +595,10 @@ func (s *process) stop() {
 		}
 		done()
 	}
-	s.end()
+	s.terminate()
 }
 
-func (s *process) end() {
+func (s *process) terminate() {
 	if s.child != nil {
 		s.child.Stop()
 		s.child.Wait()
@@ -610,33 +609,33 @@ func (s *process) end() {
 	}
 }
 
-func (s *process) changed(path string) {
+func (s *process) noteDiskChange(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.touched, path) {
-		s.touched = append(s.touched, path)
+	if !slices.Contains(s.changedOnDisk, path) {
+		s.changedOnDisk = append(s.changedOnDisk, path)
 	}
 }
 
-// ask tells the server of all that has changed, and asks it.
+// ask syncs the changed documents to the server, then sends the request.
 func (s *process) ask(ctx context.Context, r Request, folder bool) (Reply, error) {
 	out := Reply{Server: s.program.Name, Encoding: s.encoding}
-	now, err := s.tell(ctx, r.Path, folder)
+	now, err := s.syncDocuments(ctx, r.Path, folder)
 	if err != nil {
 		return out, err
 	}
 	switch {
 	case r.Method == "workspace/diagnostic":
-		out.Result, err = s.known()
+		out.Result, err = s.publishedReport()
 		return out, err
-	case r.Method == "textDocument/diagnostic" && !s.pulls && !s.program.TSServer:
+	case r.Method == "textDocument/diagnostic" && !s.canPull && !s.program.TSServer:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		p, open := s.publishedOf(r.Path)
+		p, open := s.publicationOf(r.Path)
 		switch older := now.Version - 1; {
-		case p.about != nil && open != nil && *p.about == open.version:
+		case p.version != nil && open != nil && *p.version == open.version:
 			out.Version = &now.Version
-		case p.about != nil || p.items == nil:
+		case p.version != nil || p.items == nil:
 			out.Version = &older
 		}
 		if p.items == nil {
@@ -649,10 +648,10 @@ func (s *process) ask(ctx context.Context, r Request, folder bool) (Reply, error
 	}
 	params := r.Params(s.encoding, fileuri.Of(r.Path))
 	if named, ok := params.(map[string]any); ok {
-		named["workDoneToken"] = r.Method // so that the work of the request is not taken for the server's own
+		named["workDoneToken"] = r.Method // separates the progress of this request from the server's own tasks
 	}
 	if r.Method == codeAction {
-		if params, err = s.faulted(ctx, r.Path, params); err != nil {
+		if params, err = s.withDiagnostics(ctx, r.Path, params); err != nil {
 			return out, err
 		}
 	}
@@ -662,13 +661,13 @@ func (s *process) ask(ctx context.Context, r Request, folder bool) (Reply, error
 	case r.Running:
 		out.Result, err = s.call(ctx, r.Method, params)
 	default:
-		out.Result, err = s.whole(ctx, r.Method, params)
+		out.Result, err = s.callWhenLoaded(ctx, r.Method, params)
 	}
-	if err == nil && r.Method == "workspace/symbol" && s.places {
-		out.Result, err = s.placed(ctx, out.Result)
+	if err == nil && r.Method == "workspace/symbol" && s.canResolveSymbols {
+		out.Result, err = s.withRanges(ctx, out.Result)
 	}
 	if err == nil && r.Resolve != "" {
-		out.Result, err = s.resolved(ctx, out.Result, r.Resolve)
+		out.Result, err = s.withEdits(ctx, out.Result, r.Resolve)
 	}
 	return out, err
 }
@@ -678,22 +677,22 @@ func (s *process) call(ctx context.Context, method string, params any) (json.Raw
 	var result json.RawMessage
 	err := s.conn.Call(ctx, method, params, &result)
 	var coded *wire.Error
-	if errors.As(err, &coded) { // such as one that does not know the method
+	if errors.As(err, &coded) { // such as an unknown method
 		return nil, tools.Refuse(tools.ExecutionError, "language_server", "The language server %s cannot answer: %s.", s.program.Name,
 			strings.TrimSuffix(show.Visible(coded.Message, false), "."))
 	}
 	return slices.Clone(result), err
 }
 
-// errLoading ends a question that a server would answer when it has read the project.
+// errLoading cancels a request that the server would only answer after loading the project.
 var errLoading = errors.New("the language server still reads the project")
 
-// whole sends a request when the server knows the project, and again where it has turned out
-// meanwhile that it did not. What a server knows of the other files is not said in its answer, so
-// one that is not ready in time is no answer to a question about all of them. It is not waited for
-// either: such an answer may come long after the call has ended.
-func (s *process) whole(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	limit, done := context.WithTimeout(ctx, s.loading)
+// callWhenLoaded sends a request after the project is loaded, and repeats it if loading was still
+// running. An answer does not say which files the server knew, so a request about all files fails
+// if loading takes too long; a late answer is not awaited, since it may come long after the call
+// has ended.
+func (s *process) callWhenLoaded(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	limit, done := context.WithTimeout(ctx, s.loadTimeout)
 	defer done()
 	all := slices.Contains([]string{"textDocument/references", "textDocument/rename", "workspace/symbol"}, method)
 	asking, stop := context.WithCancelCause(ctx)
@@ -701,52 +700,52 @@ func (s *process) whole(ctx context.Context, method string, params any) (json.Ra
 	if all {
 		go func() {
 			<-limit.Done()
-			if _, works := s.until(asking, true); works {
+			if _, works := s.waitForState(asking, true); works {
 				stop(errLoading)
 			}
 		}()
 	}
 	for first := true; ; first = false {
-		before, ready := s.until(limit, false)
+		before, ready := s.waitForState(limit, false)
 		if !ready && ctx.Err() == nil {
-			s.move(func() { s.loaded = true }) // it is not waited for again
+			s.updateState(func() { s.isLoaded = true }) // later requests do not wait again
 		}
 		var result json.RawMessage
 		var err error
 		if ready || !all {
 			result, err = s.call(asking, method, params)
 		}
-		now, works := s.state()
+		now, works := s.taskState()
 		switch {
 		case ctx.Err() == nil && (all && !ready || err != nil && errors.Is(context.Cause(asking), errLoading)):
 			return nil, tools.Refuse(tools.ExecutionError, "language_server_loading",
 				"The language server %s still reads the project and does not know all files yet. Ask again after a while, or use grep.", s.program.Name)
 		case err != nil:
 			return nil, err
-		case s.cannotRead() != "" && (all || method == "textDocument/definition" || method == "textDocument/diagnostic"):
+		case s.projectError() != "" && (all || method == "textDocument/definition" || method == "textDocument/diagnostic"):
 			return nil, tools.Refuse(tools.ExecutionError, "language_server", "The language server %s cannot read the project: %s. Use grep.",
-				s.program.Name, strings.TrimSuffix(show.Visible(s.cannotRead(), false), "."))
+				s.program.Name, strings.TrimSuffix(show.Visible(s.projectError(), false), "."))
 		case ready && !works && (now == before || !first), limit.Err() != nil && (works || !first):
 			return result, ctx.Err()
 		}
 	}
 }
 
-// cannotRead is why the server cannot read the project, as it says itself.
-func (s *process) cannotRead() string {
+// projectError is the server's own message why it cannot load the project, "" if it can.
+func (s *process) projectError() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.unread
+	return s.loadError
 }
 
-// until waits until the server is at work by itself, or is not, and gives how many pieces of such
-// work have ended.
-func (s *process) until(ctx context.Context, works bool) (pieces int, ok bool) {
+// waitForState waits until the server runs tasks of its own, or runs none, and returns the number
+// of finished ones.
+func (s *process) waitForState(ctx context.Context, works bool) (pieces int, ok bool) {
 	for {
 		s.mu.Lock()
-		moved := s.moved
+		moved := s.stateChanged
 		s.mu.Unlock()
-		pieces, now := s.state()
+		pieces, now := s.taskState()
 		if now == works {
 			return pieces, true
 		}
@@ -758,28 +757,28 @@ func (s *process) until(ctx context.Context, works bool) (pieces int, ok bool) {
 	}
 }
 
-// state is how many pieces of work the server has ended, and whether it is still at work.
-func (s *process) state() (pieces int, works bool) {
+// taskState returns the number of finished tasks, and whether any still runs.
+func (s *process) taskState() (pieces int, works bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	works = !s.loaded
-	for _, going := range s.working {
+	works = !s.isLoaded
+	for _, going := range s.tasks {
 		works = works || going
 	}
-	return s.pieces, works
+	return s.finishedTasks, works
 }
 
-// move changes what the server is known to do.
-func (s *process) move(change func()) {
+// updateState applies a change to the task state and wakes the goroutines that wait for one.
+func (s *process) updateState(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
-	close(s.moved)
-	s.moved = make(chan struct{})
+	close(s.stateChanged)
+	s.stateChanged = make(chan struct{})
 }
 
-// progress hears of the work of the server. That of a request has a token of the request and is not
-// counted.
+// progress tracks the server's own tasks by $/progress. Progress of a request carries the token of
+// the request and is not counted.
 func (s *process) progress(_ context.Context, p struct {
 	Token json.RawMessage `json:"token"`
 	Value struct {
@@ -787,29 +786,29 @@ func (s *process) progress(_ context.Context, p struct {
 	} `json:"value"`
 },
 ) {
-	s.move(func() {
+	s.updateState(func() {
 		token := string(p.Token)
-		if _, ours := s.working[token]; !ours {
+		if _, ours := s.tasks[token]; !ours {
 			return
 		}
 		switch p.Value.Kind {
 		case "begin":
-			s.working[token] = true
+			s.tasks[token] = true
 		case "end":
-			delete(s.working, token)
-			s.pieces++
+			delete(s.tasks, token)
+			s.finishedTasks++
 		}
 	})
 }
 
-// mostPlaced is how many symbols without a range are resolved for one question.
-const mostPlaced = 100
+// maxResolved limits the symbols without a range that are resolved for one request.
+const maxResolved = 100
 
-// placed resolves the symbols of an answer that have no range. What is resolved is sent back as it
-// came.
-func (s *process) placed(ctx context.Context, result json.RawMessage) (json.RawMessage, error) {
-	all := list(result)
-	for i, raw := range all[:min(mostPlaced, len(all))] {
+// withRanges resolves the symbols of an answer that have no range. The unresolved symbol is sent
+// back unchanged, as LSP demands.
+func (s *process) withRanges(ctx context.Context, result json.RawMessage) (json.RawMessage, error) {
+	all := elements(result)
+	for i, raw := range all[:min(maxResolved, len(all))] {
 		var one struct {
 			Location *location `json:"location"`
 		}
@@ -820,7 +819,7 @@ func (s *process) placed(ctx context.Context, result json.RawMessage) (json.RawM
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		if err == nil && given(with) {
+		if err == nil && isSet(with) {
 			all[i] = with
 		}
 	}
@@ -829,9 +828,9 @@ func (s *process) placed(ctx context.Context, result json.RawMessage) (json.RawM
 
 const codeAction = "textDocument/codeAction"
 
-// faulted adds to the parameters of textDocument/codeAction the diagnostics of their range, which
-// repairs are offered for.
-func (s *process) faulted(ctx context.Context, path string, params any) (any, error) {
+// withDiagnostics adds the diagnostics of the range to the parameters of textDocument/codeAction,
+// since servers offer quick fixes for those only.
+func (s *process) withDiagnostics(ctx context.Context, path string, params any) (any, error) {
 	var p struct {
 		TextDocument json.RawMessage `json:"textDocument"`
 		Range        lsp.Range       `json:"range"`
@@ -845,7 +844,7 @@ func (s *process) faulted(ctx context.Context, path string, params any) (any, er
 		return nil, err
 	}
 	var report struct{ Items []json.RawMessage }
-	if s.pulls {
+	if s.canPull {
 		raw, err = s.call(ctx, "textDocument/diagnostic", map[string]any{"textDocument": p.TextDocument})
 		if err == nil {
 			err = json.Unmarshal(raw, &report)
@@ -872,61 +871,61 @@ func before(a, b lsp.Position) bool {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Character, b.Character)) < 0
 }
 
-// resolved gives the actions of a title an edit, where the server resolves them.
-func (s *process) resolved(ctx context.Context, result json.RawMessage, title string) (json.RawMessage, error) {
-	all := list(result)
+// withEdits resolves the edits of the actions with a title, if the server supports that.
+func (s *process) withEdits(ctx context.Context, result json.RawMessage, title string) (json.RawMessage, error) {
+	all := elements(result)
 	for i, raw := range all {
 		var a struct {
 			Title         string
 			Edit, Command json.RawMessage
 		}
-		if !s.resolves || json.Unmarshal(raw, &a) != nil || a.Title != title || given(a.Edit) || len(a.Command) > 0 && a.Command[0] == '"' {
+		if !s.canResolveActions || json.Unmarshal(raw, &a) != nil || a.Title != title || isSet(a.Edit) || len(a.Command) > 0 && a.Command[0] == '"' {
 			continue
 		}
 		with, err := s.call(ctx, "codeAction/resolve", raw)
 		switch {
 		case err == nil:
 			all[i] = with
-		case !given(a.Command): // what has one need not know more
+		case !isSet(a.Command): // an action with a command is usable without an edit
 			return nil, err
 		}
 	}
 	return json.Marshal(all)
 }
 
-// known is what the server has said of files unasked, as the answer to workspace/diagnostic.
-func (s *process) known() (json.RawMessage, error) {
+// publishedReport builds the answer to workspace/diagnostic from the pushed diagnostics.
+func (s *process) publishedReport() (json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	items := []any{}
 	for path := range s.published {
-		if p, _ := s.publishedOf(path); len(p.items) > 0 && !s.pending(path) {
+		if p, _ := s.publicationOf(path); len(p.items) > 0 && !s.isPending(path) {
 			items = append(items, map[string]any{"uri": fileuri.Of(path), "items": p.items})
 		}
 	}
 	for path := range s.open {
-		if s.pending(path) {
+		if s.isPending(path) {
 			items = append(items, map[string]any{"uri": fileuri.Of(path), "items": []any{}, "pending": true})
 		}
 	}
 	return json.Marshal(map[string]any{"items": items})
 }
 
-// tell tells the server of the file that it is asked about, of unsaved text and of what has changed
-// on disk.
-func (s *process) tell(ctx context.Context, path string, folder bool) (now filetime.Snapshot, err error) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
+// syncDocuments sends the server the text of the requested file, of unsaved documents, and the
+// paths that changed on disk.
+func (s *process) syncDocuments(ctx context.Context, path string, folder bool) (now filetime.Snapshot, err error) {
+	s.syncMu.Lock()
+	defer s.syncMu.Unlock()
 	s.mu.Lock()
-	touched := s.touched
-	s.touched = nil
+	touched := s.changedOnDisk
+	s.changedOnDisk = nil
 	paths := make([]string, 0, len(s.open)+1)
 	for p := range s.open {
 		paths = append(paths, p)
 	}
 	s.mu.Unlock()
-	for _, p := range s.unsaved() {
-		if below(s.root, p) && s.language(p) != "" {
+	for _, p := range s.unsavedPaths() {
+		if isBelow(s.root, p) && s.languageOf(p) != "" {
 			paths = append(paths, p)
 		}
 	}
@@ -935,7 +934,7 @@ func (s *process) tell(ctx context.Context, path string, folder bool) (now filet
 	}
 	slices.Sort(paths)
 	for _, p := range slices.Compact(paths) {
-		read, err := s.read(ctx, p)
+		read, err := s.readFile(ctx, p)
 		if p == path {
 			now = read
 		}
@@ -949,7 +948,7 @@ func (s *process) tell(ctx context.Context, path string, folder bool) (now filet
 	var changes []any
 	for _, p := range touched {
 		kind := 2
-		if read, err := s.read(ctx, p); err == nil && !read.Exists {
+		if read, err := s.readFile(ctx, p); err == nil && !read.Exists {
 			kind = 3
 		}
 		changes = append(changes, map[string]any{"uri": fileuri.Of(p), "type": kind})
@@ -960,18 +959,18 @@ func (s *process) tell(ctx context.Context, path string, folder bool) (now filet
 	return now, err
 }
 
-// pending reports whether a publication about the present text of a document is still to come. s.mu
-// is held.
-func (s *process) pending(path string) bool {
-	p, open := s.publishedOf(path)
-	return open != nil && !s.pulls && !s.program.TSServer && (p.about == nil || *p.about != open.version)
+// isPending reports whether the server has not yet published diagnostics of the present text of a
+// document. s.mu is held.
+func (s *process) isPending(path string) bool {
+	p, open := s.publicationOf(path)
+	return open != nil && !s.canPull && !s.program.TSServer && (p.version == nil || *p.version != open.version)
 }
 
-func (s *process) language(path string) string {
+func (s *process) languageOf(path string) string {
 	return s.program.Languages[strings.ToLower(filepath.Ext(path))]
 }
 
-// update tells the server the text of a file, where that is another than it was told. s.telling is
+// update sends the server the text of a file if it differs from the last one sent. s.telling is
 // held.
 func (s *process) update(ctx context.Context, now filetime.Snapshot) error {
 	u := fileuri.Of(now.Path)
@@ -980,12 +979,12 @@ func (s *process) update(ctx context.Context, now filetime.Snapshot) error {
 	s.mu.Unlock()
 	switch {
 	case d == nil && now.Exists:
-		d = &document{version: 1, text: now.Text, unanswered: 1}
+		d = &document{version: 1, text: now.Text, unpublished: 1}
 		s.mu.Lock()
 		s.open[now.Path] = d
 		s.mu.Unlock()
 		return s.conn.Notify(ctx, "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
-			"uri": u, "languageId": s.language(now.Path), "version": d.version, "text": now.Text.String(),
+			"uri": u, "languageId": s.languageOf(now.Path), "version": d.version, "text": now.Text.String(),
 		}})
 	case d != nil && !now.Exists:
 		s.mu.Lock()
@@ -995,7 +994,7 @@ func (s *process) update(ctx context.Context, now filetime.Snapshot) error {
 		return s.conn.Notify(ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": u}})
 	case d != nil && !d.text.Equal(now.Text):
 		s.mu.Lock()
-		d.version, d.text, d.unanswered = d.version+1, now.Text, d.unanswered+1
+		d.version, d.text, d.unpublished = d.version+1, now.Text, d.unpublished+1
 		s.mu.Unlock()
 		return s.conn.Notify(ctx, "textDocument/didChange", map[string]any{
 			"textDocument": map[string]any{"uri": u, "version": d.version}, "contentChanges": []any{map[string]any{"text": now.Text.String()}},

@@ -63,7 +63,7 @@ func world(t *testing.T, files map[string]string, programs ...languages.Program)
 	}
 	pool := languages.NewPool(context.Background(), languages.Options{
 		Programs: func() []languages.Program { return programs }, Read: w.Files.Read, Unsaved: w.Files.Open, Log: slog.New(slog.DiscardHandler),
-		Loading: patience,
+		LoadTimeout: patience,
 	})
 	t.Cleanup(pool.Close)
 	w.Env.Servers.Languages = languages.New(pool.Session(func() *tools.Env { env := w.Env; return &env }))
@@ -80,10 +80,11 @@ func preset(name string) languages.Program {
 	panic("no preset " + name)
 }
 
-// gopls without an editor: files of the disk, a buffer with unsaved text, a file that somebody writes, and diagnostics of each.
+// gopls without an editor: files of the disk, a buffer with unsaved text, a file that somebody
+// writes, and diagnostics of each.
 func TestGopls(t *testing.T) {
 	p := preset("gopls")
-	p.Command, p.Named = gopls(t), true
+	p.Command, p.ByUser = gopls(t), true
 	w, pool := world(t, map[string]string{
 		"go.mod":  "module calc\n\ngo 1.24\n",
 		"calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n",
@@ -143,7 +144,7 @@ func TestGopls(t *testing.T) {
 // gopls formats and repairs, in a file of the disk with other line ends and in unsaved text.
 func TestGoplsFormatsAndRepairs(t *testing.T) {
 	p := preset("gopls")
-	p.Command, p.Named = gopls(t), true
+	p.Command, p.ByUser = gopls(t), true
 	w, _ := world(t, map[string]string{
 		"go.mod":    "module calc\n\ngo 1.24\n",
 		"calc.go":   "package calc\r\n\r\nfunc   Add(a, b int) int {\r\nreturn a+b\r\n}\r\n",
@@ -185,7 +186,7 @@ func TestGoplsFormatsAndRepairs(t *testing.T) {
 // A server that is not there: what to install. Where nothing confines it, a preset is not started.
 func TestNoServer(t *testing.T) {
 	missing := preset("gopls")
-	missing.Command, missing.Named = "gopls-that-is-not-there", true
+	missing.Command, missing.ByUser = "gopls-that-is-not-there", true
 	for name, c := range map[string]struct {
 		program languages.Program
 		want    string
@@ -213,7 +214,7 @@ func TestNoServer(t *testing.T) {
 
 // A server that ends at once is an error, and the next call starts another one.
 func TestServerEnds(t *testing.T) {
-	p := languages.Program{Name: "false", Command: "false", Named: true, Languages: map[string]string{".x": "x"}}
+	p := languages.Program{Name: "false", Command: "false", ByUser: true, Languages: map[string]string{".x": "x"}}
 	w, _ := world(t, map[string]string{"a.x": "a\n"}, p)
 	for range 2 {
 		if r := w.Call("document_symbols", `{"path":"a.x"}`); r.Success || !strings.Contains(r.Data, "The language server false does not run") {
@@ -242,7 +243,8 @@ func (hiding) Start(_ context.Context, c sandbox.Command) (sandbox.Process, erro
 	return nil, &fs.PathError{Op: "exec", Path: c.Argv[0], Err: fs.ErrNotExist}
 }
 
-// A program that is there and that the sandbox hides is not said to be missing, nor to be a fault of the tool.
+// A program that is there and that the sandbox hides is not said to be missing, nor to be a fault
+// of the tool.
 func TestFaultW17Hidden(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "server")
 	if err := os.WriteFile(there, []byte("#!/bin/sh\n"), 0o755); err != nil {
@@ -253,7 +255,7 @@ func TestFaultW17Hidden(t *testing.T) {
 		there + "-none": "The language server hidden does not run: ",
 	} {
 		w, _ := world(t, map[string]string{"a.x": "a\n"}, languages.Program{
-			Name: "hidden", Command: command, Named: true, Languages: map[string]string{".x": "x"}, Install: command,
+			Name: "hidden", Command: command, ByUser: true, Languages: map[string]string{".x": "x"}, Install: command,
 		})
 		w.Env.Commands.Runner = hiding{w.Env.Commands.Runner}
 		r := w.Call("document_symbols", `{"path":"a.x"}`)
@@ -263,11 +265,13 @@ func TestFaultW17Hidden(t *testing.T) {
 	}
 }
 
-// reading is the first argument with which this program is a language server that never comes to the end of the project, the last one is
-// the method with which it begins to say so. It answers no question about all files.
+// reading is the first argument with which this program is a language server that never comes to
+// the end of the project, the last one is the method with which it begins to say so. It answers no
+// question about all files.
 const reading = "-reads-for-ever"
 
-// unhealthy is the last argument with which it says that it cannot read the project, as rust-analyzer does.
+// unhealthy is the last argument with which it says that it cannot read the project, as
+// rust-analyzer does.
 const unhealthy = "unhealthy"
 
 func read(r io.Reader, w io.Writer, begins string) error {
@@ -348,15 +352,16 @@ func read(r io.Reader, w io.Writer, begins string) error {
 	}
 }
 
-// A server that does not come to the end of the project, and would answer when it does: a question about all files is refused in time,
-// whether it had begun to read before it was asked or not; one about a file is answered.
+// A server that does not come to the end of the project, and would answer when it does: a question
+// about all files is refused in time, whether it had begun to read before it was asked or not; one
+// about a file is answered.
 func TestServerReadsForEver(t *testing.T) {
 	patience = 300 * time.Millisecond
 	t.Cleanup(func() { patience = 0 })
 	for _, begins := range []string{"initialized", "textDocument/references"} {
 		t.Run(begins, func(t *testing.T) {
 			w, _ := world(t, map[string]string{"a.x": "a\n"}, languages.Program{
-				Name: "reader", Command: os.Args[0], Args: []string{reading, begins}, Named: true, Languages: map[string]string{".x": "x"},
+				Name: "reader", Command: os.Args[0], Args: []string{reading, begins}, ByUser: true, Languages: map[string]string{".x": "x"},
 			})
 			for range 2 {
 				r := w.Call("references", `{"path":"a.x","line":1,"symbol":"a"}`)
@@ -376,7 +381,7 @@ func TestServerCannotRead(t *testing.T) {
 	patience = 10 * time.Second
 	t.Cleanup(func() { patience = 0 })
 	w, _ := world(t, map[string]string{"a.x": "a\n"}, languages.Program{
-		Name: "reader", Command: os.Args[0], Args: []string{reading, unhealthy}, Named: true, Languages: map[string]string{".x": "x"}, Status: true,
+		Name: "reader", Command: os.Args[0], Args: []string{reading, unhealthy}, ByUser: true, Languages: map[string]string{".x": "x"}, ReportsStatus: true,
 	})
 	for _, tool := range []string{"references", "definition", "diagnostics"} {
 		args := `{"path":"a.x","line":1,"symbol":"a"}`

@@ -27,8 +27,9 @@ import (
 
 type is = map[string]any
 
-// scripted is a Runner whose commands are a language server in memory: answers by method, in order, the last one for good. An answer
-// that is a function is called with the parameters. It records the requests and the profile of its start.
+// scripted is a Runner whose commands are a language server in memory: answers by method, in order,
+// the last one for good. An answer that is a function is called with the parameters. It records the
+// requests and the profile of its start.
 type scripted struct {
 	sandbox.Runner
 	capabilities is
@@ -169,7 +170,8 @@ func at(line, from, to int) is {
 	return is{"start": is{"line": line, "character": from}, "end": is{"line": line, "character": to}}
 }
 
-// TestEncodingOfPositions: positions are counted as the server says: in UTF-16 unless it has chosen UTF-8.
+// TestEncodingOfPositions: positions are counted as the server says: in UTF-16 unless it has chosen
+// UTF-8.
 func TestEncodingOfPositions(t *testing.T) {
 	for encoding, want := range map[string]int{"": 1, "utf-16": 1, "utf-8": 2} {
 		s := &scripted{capabilities: is{}}
@@ -186,7 +188,8 @@ func TestEncodingOfPositions(t *testing.T) {
 	}
 }
 
-// TestStartsConfined: a server may only read and has its cache; initialize names its folder, and shutdown and exit end it.
+// TestStartsConfined: a server may only read and has its cache; initialize names its folder, and
+// shutdown and exit end it.
 func TestStartsConfined(t *testing.T) {
 	s := &scripted{}
 	w, pool := serving(t, s, nil)
@@ -210,7 +213,8 @@ func TestStartsConfined(t *testing.T) {
 	}
 }
 
-// TestRootsOfServers: a file belongs to the nearest project inside the session's folders, else to the folder of the session.
+// TestRootsOfServers: a file belongs to the nearest project inside the session's folders, else to
+// the folder of the session.
 func TestRootsOfServers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		files map[string]string
@@ -238,7 +242,8 @@ func TestRootsOfServers(t *testing.T) {
 	}
 }
 
-// TestUnsavedOfTheProject: a server gets the unsaved texts of its project and language, and no others.
+// TestUnsavedOfTheProject: a server gets the unsaved texts of its project and language, and no
+// others.
 func TestUnsavedOfTheProject(t *testing.T) {
 	s := &scripted{}
 	w, _ := serving(t, s, map[string]string{"p/project": "", "p/a.x": "a", "q/b.x": "b"})
@@ -265,7 +270,8 @@ func TestUnsavedOfTheProject(t *testing.T) {
 	}
 }
 
-// TestOtherServersOfAFile: if a server does not answer, the next one is asked; the error of one is returned.
+// TestOtherServersOfAFile: if a server does not answer, the next one is asked; the error of one is
+// returned.
 func TestOtherServersOfAFile(t *testing.T) {
 	found := []any{is{"name": "x", "kind": 5, "range": at(0, 0, 1), "selectionRange": at(0, 0, 1)}}
 	for name, tt := range map[string]struct {
@@ -287,7 +293,8 @@ func TestOtherServersOfAFile(t *testing.T) {
 	}
 }
 
-// TestSymbolsWithoutARange: a symbol without a range is resolved, where the server does that, and one that cannot be keeps its file.
+// TestSymbolsWithoutARange: a symbol without a range is resolved, where the server does that, and
+// one that cannot be keeps its file.
 func TestSymbolsWithoutARange(t *testing.T) {
 	bare := func(name string) is { return is{"name": name, "kind": 12, "location": is{"uri": "file:///w/" + name}} }
 	whole := func(name string) is {
@@ -327,8 +334,9 @@ func TestSymbolsWithoutARange(t *testing.T) {
 	}
 }
 
-// TestActionsAreResolved: the action that is wanted gets its edit, where the server resolves actions; others, and those that have one or
-// are a command, are left as they came. Repairs are asked for with the diagnostics of their range alone.
+// TestActionsAreResolved: the action that is wanted gets its edit, where the server resolves
+// actions; others, and those that have one or are a command, are left as they came. Repairs are
+// asked for with the diagnostics of their range alone.
 func TestActionsAreResolved(t *testing.T) {
 	edit := is{"changes": is{"file:///w/a.x": []any{is{"range": at(0, 0, 1), "newText": "X"}}}}
 	fix := is{"title": "fix", "kind": "quickfix"}
@@ -398,7 +406,8 @@ func TestActionsAreResolved(t *testing.T) {
 	}
 }
 
-// TestActionsWithPublishedFaults: where a server publishes diagnostics, repairs are asked for with those.
+// TestActionsWithPublishedFaults: where a server publishes diagnostics, repairs are asked for with
+// those.
 func TestActionsWithPublishedFaults(t *testing.T) {
 	s := &scripted{}
 	w, _ := serving(t, s, nil)
@@ -428,8 +437,9 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
-// TestPublishedDiagnostics: findings of a server that publishes are those of the present text, also of all its files; what it said of an
-// older text is not shown beside a new one, and a file that an answer is due for is not named clean.
+// TestPublishedDiagnostics: findings of a server that publishes are those of the present text, also
+// of all its files; what it said of an older text is not shown beside a new one, and a file that an
+// answer is due for is not named clean.
 func TestPublishedDiagnostics(t *testing.T) {
 	s := &scripted{}
 	w, _ := serving(t, s, map[string]string{"project": "", "a.x": "a\n", "b.x": "b\n", "c.x": "c\n"})
@@ -484,7 +494,8 @@ func TestPublishedDiagnostics(t *testing.T) {
 	until(t, func() bool { return slices.Equal(known(), []string{"b.x 2"}) })
 }
 
-// TestKnownOfAll: what servers know of one file is joined, a clean file is not named, one that is being looked at is.
+// TestKnownOfAll: what servers know of one file is joined, a clean file is not named, one that is
+// being looked at is.
 func TestKnownOfAll(t *testing.T) {
 	bad := func(messages ...string) (out []any) {
 		for _, m := range messages {
@@ -532,7 +543,8 @@ func (several) Serves(string) bool { return true }
 
 func (s several) Ask(context.Context, languages.Request) ([]languages.Reply, error) { return s, nil }
 
-// TestAnswersOfSeveralServers: places are the union, each once; of edits and symbols the first that has any counts.
+// TestAnswersOfSeveralServers: places are the union, each once; of edits and symbols the first that
+// has any counts.
 func TestAnswersOfSeveralServers(t *testing.T) {
 	reply := func(v any) languages.Reply {
 		raw, err := json.Marshal(v)
@@ -631,7 +643,8 @@ func TestIndentation(t *testing.T) {
 	}
 }
 
-// TestFreshness: who waits gets an answer about the present text, and who glances does not wait for what is not on its way.
+// TestFreshness: who waits gets an answer about the present text, and who glances does not wait for
+// what is not on its way.
 func TestFreshness(t *testing.T) {
 	one, older := int32(1), int32(0)
 	items := func(message string) json.RawMessage {
@@ -682,7 +695,8 @@ func (s *turning) Ask(context.Context, languages.Request) ([]languages.Reply, er
 	return []languages.Reply{next}, nil
 }
 
-// TestTypeScriptDiagnostics: the server of TypeScript is asked for both kinds of faults, whose places count from 1.
+// TestTypeScriptDiagnostics: the server of TypeScript is asked for both kinds of faults, whose
+// places count from 1.
 func TestTypeScriptDiagnostics(t *testing.T) {
 	body := func(line, offset int, category, message string) is {
 		return is{"body": []any{is{"start": is{"line": line, "offset": offset}, "end": is{"line": line, "offset": offset + 1}, "text": message, "category": category, "code": 1}}}

@@ -121,7 +121,8 @@ func TestFaultD3Quirks(t *testing.T) {
 	}
 }
 
-// TestFaultD3Opaque: a place whose URI names no file is kept, with the URI as it came; one that is no URI is dropped.
+// TestFaultD3Opaque: a place whose URI names no file is kept, with the URI as it came; one that is
+// no URI is dropped.
 func TestFaultD3Opaque(t *testing.T) {
 	const at = `"range":{"start":{"line":3,"character":0},"end":{"line":3,"character":1}}`
 	for _, uri := range []string{
@@ -148,7 +149,8 @@ func TestFaultD3Opaque(t *testing.T) {
 	}
 }
 
-// One diagnostic that cannot be read costs no other; findings about a known older text are not shown beside the present one.
+// One diagnostic that cannot be read costs no other; findings about a known older text are not
+// shown beside the present one.
 func TestFaultW14Findings(t *testing.T) {
 	const items = `{"kind":"full","items":[{"range":"everywhere","message":"bad"},7,
 		{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":1}},"message":"good"}]}`

@@ -9,9 +9,9 @@ import (
 	"tandem/tools"
 )
 
-// tsDiagnostics asks the server of TypeScript what is wrong with a file, as the answer to
-// textDocument/diagnostic: what typescript-language-server tells by itself has no version, so
-// nobody would know which text it is about.
+// tsDiagnostics requests the diagnostics of a file from TypeScript's own server, in the form of
+// textDocument/diagnostic. The diagnostics that typescript-language-server pushes have no version,
+// so they cannot be matched to a text.
 func (s *process) tsDiagnostics(ctx context.Context, path string) (json.RawMessage, error) {
 	type place struct{ Line, Offset uint32 } // from 1, in UTF-16
 	items := []any{}

@@ -15,7 +15,8 @@ import (
 	"tandem/sandbox"
 )
 
-// compilers is a Runner that confines and has programs of its own on the PATH. It starts none: what would be started is its error.
+// compilers is a Runner that confines and has programs of its own on the PATH. It starts none: what
+// would be started is its error.
 type compilers struct {
 	sandbox.Runner
 	path string
@@ -29,8 +30,8 @@ func (c compilers) Find(name string, _ sandbox.Surroundings) (string, error) {
 	return path, err
 }
 
-// The server of a project is chosen by its version of TypeScript: the nearest one among its packages, else the one of the PATH, as npm
-// lays them out.
+// The server of a project is chosen by its version of TypeScript: the nearest one among its
+// packages, else the one of the PATH, as npm lays them out.
 func TestFaultW14TypeScript(t *testing.T) {
 	const nowhere = "no server"
 	manifest := func(version string) string { return `{"name": "typescript", "version": "` + version + `"}` }
@@ -117,7 +118,7 @@ func (s *starting) Start(_ context.Context, c sandbox.Command) (sandbox.Process,
 func TestFaultW14NamedTypeScript(t *testing.T) {
 	programs := languages.Presets()
 	i := slices.IndexFunc(programs, func(p languages.Program) bool { return p.Name == "typescript-language-server" })
-	programs[i].Command, programs[i].Named = "/opt/own", true
+	programs[i].Command, programs[i].ByUser = "/opt/own", true
 	w, _ := world(t, map[string]string{
 		"tsconfig.json": "{}", "a.ts": "a\n", "node_modules/typescript/package.json": `{"version": "7.0.2"}`, "node_modules/.bin/tsc": "",
 	}, programs...)
@@ -128,10 +129,11 @@ func TestFaultW14NamedTypeScript(t *testing.T) {
 	}
 }
 
-// Code that nobody has checked is said to be unchecked, and why: once for each kind of file and reason.
+// Code that nobody has checked is said to be unchecked, and why: once for each kind of file and
+// reason.
 func TestFaultW14NotChecked(t *testing.T) {
 	w, _ := world(t, map[string]string{"there.rb": "def a\nend\n", "there.py": "a = 1\n"}, languages.Program{
-		Name: "reader", Command: os.Args[0], Args: []string{reading, "textDocument/none"}, Named: true, Languages: map[string]string{".py": "python"},
+		Name: "reader", Command: os.Args[0], Args: []string{reading, "textDocument/none"}, ByUser: true, Languages: map[string]string{".py": "python"},
 	})
 	const none, idle = "Not checked for syntax: there is no language server for %s files.", "Not checked for syntax: reader is not running. diagnostics starts it."
 	for _, step := range []struct{ name, content, want string }{
