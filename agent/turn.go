@@ -137,30 +137,30 @@ type conversation struct{ *Turn }
 
 var _ loop.Conversation = conversation{}
 
-// Next adds the steered messages, and the rules of folders that the model has reached.
-func (c conversation) Next(ctx context.Context) {
+// BeforeRequest adds the steered messages, and the rules of folders that the model has reached.
+func (c conversation) BeforeRequest(ctx context.Context) {
 	c.join()
 	c.s.system() // first, since it reads the workspace's own rules
 	if found := c.s.reach.rules.found(ctx); found != "" {
-		c.Answered("", model.Message{Role: model.User, Text: found})
+		c.AddAnswer("", model.Message{Role: model.User, Text: found})
 	}
 }
 
 func (c conversation) Since(n int) []model.Message { return c.s.window.Since(n) }
 
-func (c conversation) Answered(text string, messages ...model.Message) {
+func (c conversation) AddAnswer(text string, messages ...model.Message) {
 	c.s.window.Add(messages...)
 	c.s.outbox.barrier(c.s.record.said(c.number, text, messages...))
 }
 
-func (c conversation) Used(u model.Usage) {
+func (c conversation) AddUsage(u model.Usage) {
 	c.usage = c.usage.Add(u)
 	all := c.s.window.Use(u)
 	sum := c.usage
 	c.tell(Event{Usage: &sum, Session: all, Context: u.Input + u.Output})
 }
 
-func (c conversation) Done() bool                  { return c.done() }
-func (c conversation) CallID(wanted string) string { return c.s.ids.of(wanted) }
-func (c conversation) Calling(id, text string)     { c.s.record.say(id, text) }
-func (c conversation) Tell(e Event)                { c.tell(e) }
+func (c conversation) TryClose() bool               { return c.done() }
+func (c conversation) CallID(wanted string) string  { return c.s.ids.of(wanted) }
+func (c conversation) AnnounceCall(id, text string) { c.s.record.say(id, text) }
+func (c conversation) Notify(e Event)               { c.tell(e) }

@@ -15,20 +15,20 @@ import (
 	"tandem/tools/run"
 )
 
-// answer is an answer that streams in.
+// answer collects one streamed answer and submits its calls.
 type answer struct {
-	loop  *Loop
-	ctx   context.Context
-	tools *tools.Set // that the request offered
-	calls *run.Stream
-	text  strings.Builder
-	kept  []model.Thought
-	asked []*asked // in the order of their first piece
-	n     int      // the number of those submitted to calls
+	loop      *Loop
+	ctx       context.Context
+	tools     *tools.Set // offered by the request
+	stream    *run.Stream
+	text      strings.Builder
+	thoughts  []model.Thought
+	pending   []*pendingCall // calls in the order of their first piece
+	submitted int            // number of calls submitted to stream
 }
 
-// asked is a call in an answer, complete once done.
-type asked struct {
+// pendingCall is a call that streams in, complete once done.
+type pendingCall struct {
 	index int
 	call  run.Call
 	kind  tools.Kind
@@ -36,11 +36,11 @@ type asked struct {
 	args  strings.Builder
 	extra *model.Extra
 	done  bool
-	// streams says that the client is told of the arguments piece by piece, told that it knows of
-	// the call.
-	streams, told bool
-	// place is the call's index among the submitted ones, -1 before that.
-	place int
+	// streamsArgs is set if the client gets the arguments piece by piece, isAnnounced once it knows
+	// of the call.
+	streamsArgs, isAnnounced bool
+	// submitIndex is the call's index among the submitted ones, -1 before its submission.
+	submitIndex int
 }
 
 func (a *answer) delta(d model.Delta) {
@@ -50,20 +50,20 @@ func (a *answer) delta(d model.Delta) {
 		a.callDelta(*d.Call)
 	case d.Text != "":
 		a.text.WriteString(d.Text)
-		c.Tell(Event{Text: d.Text})
+		c.Notify(Event{Text: d.Text})
 	case d.Thought != "":
-		c.Tell(Event{Thought: d.Thought})
+		c.Notify(Event{Thought: d.Thought})
 	case d.Kept != nil:
 		k := *d.Kept
-		k.AfterText, k.AfterCalls = a.text.Len(), len(a.asked)
-		a.kept = append(a.kept, k)
+		k.AfterText, k.AfterCalls = a.text.Len(), len(a.pending)
+		a.thoughts = append(a.thoughts, k)
 	case d.Notice != "":
-		c.Tell(Event{Notice: d.Notice})
+		c.Notify(Event{Notice: d.Notice})
 	}
 }
 
 func (a *answer) callDelta(d model.CallDelta) {
-	c := a.find(d)
+	c := a.callOf(d)
 	if d.Extra != nil {
 		c.extra = d.Extra
 		return
@@ -73,14 +73,14 @@ func (a *answer) callDelta(d model.CallDelta) {
 	}
 	c.args.WriteString(d.Arguments)
 	if !d.Done {
-		if !c.told || c.streams {
-			c.told = true
+		if !c.isAnnounced || c.streamsArgs {
+			c.isAnnounced = true
 			call := c.event(a.loop.Now(), run.Queued, "use")
 			e := Event{Call: &call}
-			if c.streams {
+			if c.streamsArgs {
 				e.Partial = c.args.String()
 			}
-			a.loop.Conversation.Tell(e)
+			a.loop.Conversation.Notify(e)
 		}
 		return
 	}
@@ -92,21 +92,21 @@ func (a *answer) callDelta(d model.CallDelta) {
 	if strings.TrimSpace(c.args.String()) == "" {
 		c.call.Arguments = json.RawMessage("{}")
 	}
-	c.place = a.n
-	a.n++
-	a.loop.Conversation.Calling(c.call.ID, a.text.String())
-	a.calls.Submit(c.call)
+	c.submitIndex = a.submitted
+	a.submitted++
+	a.loop.Conversation.AnnounceCall(c.call.ID, a.text.String())
+	a.stream.Submit(c.call)
 }
 
-// find gives the call of a piece, a new one for its first.
-func (a *answer) find(d model.CallDelta) *asked {
-	for _, c := range a.asked {
+// callOf returns the call of a piece, a new one for its first.
+func (a *answer) callOf(d model.CallDelta) *pendingCall {
+	for _, c := range a.pending {
 		if c.index == d.Index {
 			return c
 		}
 	}
-	c := &asked{
-		index: d.Index, tool: d.Name, kind: tools.Other, place: -1,
+	c := &pendingCall{
+		index: d.Index, tool: d.Name, kind: tools.Other, submitIndex: -1,
 		call: run.Call{ID: a.loop.Conversation.CallID(d.ID), Name: d.Name},
 	}
 	tool := a.tools.Get(d.Name)
@@ -117,28 +117,28 @@ func (a *answer) find(d model.CallDelta) *asked {
 	}
 	if tool != nil {
 		spec := tool.Spec()
-		c.tool, c.kind, c.streams = spec.Name, spec.Kind, spec.InputStreaming
+		c.tool, c.kind, c.streamsArgs = spec.Name, spec.Kind, spec.InputStreaming
 	}
-	a.asked = append(a.asked, c)
+	a.pending = append(a.pending, c)
 	return c
 }
 
-// wrapping matches what several models and services leave round the name of a tool: blanks, a
-// namespace that they make up for tools that have none, the number of the call, and a control token
-// of the model's format with what follows it.
-var wrapping = sync.OnceValue(func() *regexp.Regexp {
+// nameWrapping matches a tool's name with the decoration that some models and services add: blanks,
+// an invented namespace, the number of the call, and a control token of the model's format with the
+// text after it.
+var nameWrapping = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^\s*(?:(?:functions?|default_api|tools?)\s*[.:/]\s*)*([^.:/<]+?)\s*(?::\d+)?\s*(?:<\|.*)?$`)
 })
 
-// unwrapped is the name of a tool without what stands round it.
+// unwrapped is the name of a tool without that decoration.
 func unwrapped(name string) string {
-	if m := wrapping().FindStringSubmatch(name); m != nil {
+	if m := nameWrapping().FindStringSubmatch(name); m != nil {
 		return m[1]
 	}
 	return name
 }
 
-func (c *asked) event(at time.Time, s run.State, phase string) run.Event {
+func (c *pendingCall) event(at time.Time, s run.State, phase string) run.Event {
 	return run.Event{Call: c.call, Tool: c.tool, Kind: c.kind, State: s, Phase: phase, Title: c.tool, At: at}
 }
 
@@ -147,8 +147,9 @@ func CutOff() tools.Result {
 	return tools.Fail(filetime.Cancelled, "cut_off", "The call was cut off before it was complete: nothing was done.")
 }
 
-// drop sends the events of an incomplete call, which was announced and will not run.
-func (l *Loop) drop(c *asked) {
+// announceCutOff sends the final events of an incomplete call, which was announced and will not
+// run.
+func (l *Loop) announceCutOff(c *pendingCall) {
 	r := CutOff()
 	r.Call = c.call.ID
 	for _, state := range []run.State{run.Queued, run.Executing, run.Completed, run.Yielded} {
@@ -156,27 +157,27 @@ func (l *Loop) drop(c *asked) {
 		if state == run.Completed || state == run.Yielded {
 			e.Phase, e.Result = "error", &r
 		}
-		l.Conversation.Tell(Event{Call: &e})
+		l.Conversation.Notify(Event{Call: &e})
 	}
 }
 
 // messages are the assistant's message of the answer, then one for each call's result.
 func (a *answer) messages(results []tools.Result) []model.Message {
-	own := model.Message{Role: model.Assistant, Text: a.text.String(), Thoughts: a.kept}
-	if own.Text == "" && len(a.asked) == 0 {
+	own := model.Message{Role: model.Assistant, Text: a.text.String(), Thoughts: a.thoughts}
+	if own.Text == "" && len(a.pending) == 0 {
 		return nil
 	}
 	messages := []model.Message{own}
-	a.loop.reflector.message()
-	for _, c := range a.asked {
+	a.loop.reflector.nextMessage()
+	for _, c := range a.pending {
 		r := CutOff()
-		if c.place >= 0 {
-			r = results[c.place]
+		if c.submitIndex >= 0 {
+			r = results[c.submitIndex]
 		}
 		messages[0].Calls = append(messages[0].Calls,
 			model.Call{ID: c.call.ID, Name: c.call.Name, Arguments: c.args.String(), Extra: c.extra})
 		m := ResultMessage(c.call, r)
-		if again := r.Again; again != nil && unchanged(*again, a.loop.messages, messages) {
+		if again := r.Again; again != nil && isUnchanged(*again, a.loop.messages, messages) {
 			m.Text = again.Instead
 		}
 		m.Text += a.loop.reflector.hint(c.call.Name, r)
@@ -185,22 +186,22 @@ func (a *answer) messages(results []tools.Result) []model.Message {
 	return messages
 }
 
-// unchanged says that the messages, which the model will be sent again, have what it read again,
-// and no word since that it has: whoever asks once more after that word gets the text.
-func unchanged(again tools.Repeat, before ...[]model.Message) bool {
-	there := false
+// isUnchanged reports whether the same lines are already in the history and no "unchanged" notice
+// followed them. A model that reads once more after such a notice gets the text.
+func isUnchanged(again tools.Repeat, before ...[]model.Message) bool {
+	isPresent := false
 	for _, list := range before {
 		for _, m := range list {
 			switch {
 			case m.Role != model.Tool || m.Failed:
 			case m.Text == again.Instead:
-				there = false
+				isPresent = false
 			case strings.HasPrefix(m.Text, again.Head) && strings.Contains(m.Text, again.Lines):
-				there = true
+				isPresent = true
 			}
 		}
 	}
-	return there
+	return isPresent
 }
 
 // ResultMessage is a call's result as a message for the model.

@@ -1,6 +1,6 @@
-// Package loop runs one prompt: requests to a model and the tool calls of its answers, until the
-// model ends the turn. It knows neither sessions nor the store nor settings: the conversation is an
-// interface.
+// Package loop is the agent loop of one prompt: requests to a model and the tool calls of its
+// answers, until the model ends the turn. It imports neither sessions nor the store nor settings:
+// the conversation is an interface.
 package loop
 
 import (
@@ -35,14 +35,13 @@ type Event struct {
 	Context int64
 	Notice  string
 	Mode    string
-	// Hunks are the files whose hunks, what there is to review of the session's changes, are not
-	// what they were.
+	// Hunks are the files whose hunks to review have changed.
 	Hunks []string
-	// Tasks, where not nil, is the session's task list as it is now.
+	// Tasks, if not nil, is the session's present task list.
 	Tasks []tools.Task
-	// Jobs says that the commands in the background are not what they were.
+	// Jobs is set if the list of background commands has changed.
 	Jobs bool
-	// Commands says that the commands which a person can call by /name are not what they were.
+	// Commands is set if the list of /name commands has changed.
 	Commands bool
 }
 
@@ -60,46 +59,48 @@ const (
 	Failed          StopReason = "error"
 )
 
-// Conversation is the append-only message history that a loop extends. Next, Since, Answered, Used
-// and Done are called one at a time, the others also while the model streams and calls run.
+// Conversation is the append-only message history that a loop extends. BeforeRequest, Since,
+// AddAnswer, AddUsage and TryClose are called one at a time, the others also while the model
+// streams and calls run.
 type Conversation interface {
-	// Next adds the messages that precede the next request: the user's steering, and rules of
-	// folders that the model has reached.
-	Next(ctx context.Context)
+	// BeforeRequest adds the messages that precede the next request: the user's steering, and rules
+	// of folders that the model has reached.
+	BeforeRequest(ctx context.Context)
 	// Since gives the messages from index n on.
 	Since(n int) []model.Message
-	// Answered adds a model's answer and the results of its calls. text is the text of the answer.
-	Answered(text string, messages ...model.Message)
-	// Used adds to the conversation's tokens and cost.
-	Used(u model.Usage)
-	// Done says that no message waits for the model; from then on none is added for this loop.
-	Done() bool
+	// AddAnswer adds a model's answer and the results of its calls. text is the text of the answer.
+	AddAnswer(text string, messages ...model.Message)
+	// AddUsage adds to the conversation's tokens and cost.
+	AddUsage(u model.Usage)
+	// TryClose closes the queue of steering messages if it is empty, and reports whether it did.
+	// Once closed, it takes no message for this loop.
+	TryClose() bool
 
-	// CallID gives a model's call a unique id, the wanted one if it is free.
+	// CallID returns a unique id for a model's call, the wanted one if it is free.
 	CallID(wanted string) string
-	// Calling announces that a call will run. text is the answer's text so far.
-	Calling(id, text string)
-	// Tell sends an event to the client. It must not block.
-	Tell(e Event)
+	// AnnounceCall is called before a call runs. text is the answer's text so far.
+	AnnounceCall(id, text string)
+	// Notify sends an event to the client. It must not block.
+	Notify(e Event)
 }
 
-// Limits are the limits of a loop; 0 is no limit of the cost.
+// Limits are the limits of a loop. A CostUSD of 0 is no limit.
 type Limits struct {
 	// Requests to the model.
 	Requests int
 	CostUSD  float64
 }
 
-// Loop is the run of one prompt. All fields must be set; Run must be called once.
+// Loop runs one prompt. All fields must be set; Run must be called once.
 type Loop struct {
 	Model model.Model
-	// System gives the system prompt, which stays the same.
+	// System returns the system prompt, which must not change: services cache by its prefix.
 	System       func() string
 	Conversation Conversation
-	// Host gives the environment of one answer's calls, with the tools that the request offers; it
-	// is called before each request.
+	// Host returns the environment of one answer's calls, with the tools that the request offers.
+	// It is called before each request.
 	Host func() *run.Host
-	// Calls is the budget of all calls together.
+	// Calls is the budget of all calls of the loop.
 	Calls *run.Budget
 	// Limits is called before each request.
 	Limits func() Limits
@@ -109,22 +110,23 @@ type Loop struct {
 	Log *slog.Logger
 
 	usage model.Usage
-	// unpriced says that the user was told that the limit of cost cannot be enforced.
-	unpriced  bool
-	reflector reflector
-	// offer is what the last request offered, and described what it told the model of that.
+	// warnedUnpriced is set once the user was warned that the cost limit cannot be enforced.
+	warnedUnpriced bool
+	reflector      reflector
+	// offer holds the tools of the last request, toolSpecs their descriptions. They are reused
+	// while the offer is unchanged, which keeps the prompt cache valid.
 	offer     tools.Offer
-	described []model.ToolSpec
-	// messages are the system prompt and the conversation up to the last request.
+	toolSpecs []model.ToolSpec
+	// messages hold the system prompt and the conversation up to the last request.
 	messages []model.Message
 }
 
 // Run sends requests until the model ends the turn, a limit is reached or ctx ends. The error is
 // set if the reason is Failed. When Run returns, every call in the conversation has its result.
 func (l *Loop) Run(ctx context.Context) (StopReason, error) {
-	most := l.Limits().Requests
-	warned := false // the model knows that the budget is used up, and has one request left to finish
-	for range most {
+	maxRequests := l.Limits().Requests
+	budgetUsedUp := false // a call was refused for the budget; the model has one more request to finish
+	for range maxRequests {
 		if ctx.Err() != nil {
 			return Cancelled, nil
 		}
@@ -134,16 +136,16 @@ func (l *Loop) Run(ctx context.Context) (StopReason, error) {
 			return Cancelled, nil
 		case err != nil:
 			return Failed, err
-		case more && l.overBudget():
+		case more && l.isOverBudget():
 			return BudgetExceeded, nil
-		case more && warned:
-			return l.noMoreCalls(), nil
+		case more && budgetUsedUp:
+			return l.endOverBudget(), nil
 		case more:
-			warned = l.Calls.Refused()
+			budgetUsedUp = l.Calls.Refused()
 			continue
 		}
 		if resp.Detail != "" {
-			l.notice("%s", resp.Detail)
+			l.notify("%s", resp.Detail)
 		}
 		switch resp.Stop {
 		case model.StopMaxTokens:
@@ -151,63 +153,63 @@ func (l *Loop) Run(ctx context.Context) (StopReason, error) {
 		case model.StopRefusal:
 			return Refusal, nil
 		}
-		if l.Conversation.Done() {
-			if warned {
-				return l.noMoreCalls(), nil
+		if l.Conversation.TryClose() {
+			if budgetUsedUp {
+				return l.endOverBudget(), nil
 			}
 			return EndTurn, nil
 		}
 	}
-	l.notice("The turn stopped after %d requests to the model (budget.maxTurnRequests).", most)
+	l.notify("The turn stopped after %d requests to the model (budget.maxTurnRequests).", maxRequests)
 	return MaxTurnRequests, nil
 }
 
-func (l *Loop) notice(format string, args ...any) {
-	l.Conversation.Tell(Event{Notice: fmt.Sprintf(format, args...)})
+func (l *Loop) notify(format string, args ...any) {
+	l.Conversation.Notify(Event{Notice: fmt.Sprintf(format, args...)})
 }
 
-// noMoreCalls ends a loop whose budget of calls is used up.
-func (l *Loop) noMoreCalls() StopReason {
-	l.notice("The turn reached its limit of tool calls or tool time (budget.maxToolCalls, budget.maxToolTimeMs).")
+// endOverBudget notifies the user that the budget of calls is used up.
+func (l *Loop) endOverBudget() StopReason {
+	l.notify("The turn reached its limit of tool calls or tool time (budget.maxToolCalls, budget.maxToolTimeMs).")
 	return BudgetExceeded
 }
 
-// request sends one request, runs calls while the answer streams in, and adds the answer and the
-// results to the conversation. more says that the model waits for the results.
+// request sends one request, runs calls while the answer streams in, and appends the answer and the
+// results to the conversation. more is set if the model waits for the results.
 func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err error) {
-	l.Conversation.Next(ctx)
+	l.Conversation.BeforeRequest(ctx)
 	host := l.Host()
 	host.Schedule.Budget = l.Calls
 	offer := host.Offering.Of(host.Tools)
-	a := &answer{loop: l, ctx: ctx, tools: host.Tools, calls: run.NewStream(ctx, host)}
+	a := &answer{loop: l, ctx: ctx, tools: host.Tools, stream: run.NewStream(ctx, host)}
 	resp, err = l.stream(ctx, a, offer)
-	results := a.calls.Wait()
+	results := a.stream.Wait()
 	if resp.Usage != (model.Usage{}) {
 		l.usage = l.usage.Add(resp.Usage)
-		l.Conversation.Used(resp.Usage)
+		l.Conversation.AddUsage(resp.Usage)
 	}
-	for _, c := range a.asked {
-		if c.place < 0 {
-			l.drop(c)
+	for _, c := range a.pending {
+		if c.submitIndex < 0 {
+			l.announceCutOff(c)
 		}
 	}
-	more = err == nil && resp.Stop == model.StopCalls && len(a.asked) > 0
-	l.Conversation.Answered(a.text.String(), a.messages(results)...)
+	more = err == nil && resp.Stop == model.StopCalls && len(a.pending) > 0
+	l.Conversation.AddAnswer(a.text.String(), a.messages(results)...)
 	return resp, more, err
 }
 
-// overBudget says that the limit of cost is reached, and tells the user; it also tells once if the
+// isOverBudget reports whether the cost limit is reached and notifies the user, also once if the
 // cost is unknown.
-func (l *Loop) overBudget() bool {
-	most := l.Limits().CostUSD
+func (l *Loop) isOverBudget() bool {
+	maxCost := l.Limits().CostUSD
 	switch {
-	case most <= 0:
-	case l.usage.CostUSD >= most:
-		l.notice("The turn has cost $%.4f, and budget.maxCostUsd is %g.", l.usage.CostUSD, most)
+	case maxCost <= 0:
+	case l.usage.CostUSD >= maxCost:
+		l.notify("The turn has cost $%.4f, and budget.maxCostUsd is %g.", l.usage.CostUSD, maxCost)
 		return true
-	case l.usage.CostUSD == 0 && !l.unpriced:
-		l.unpriced = true
-		l.notice("budget.maxCostUsd is ignored: no price is configured for %s. Set the prices of "+
+	case l.usage.CostUSD == 0 && !l.warnedUnpriced:
+		l.warnedUnpriced = true
+		l.notify("budget.maxCostUsd is ignored: no price is configured for %s. Set the prices of "+
 			"its provider, or limit budget.maxTurnRequests.", l.Model.Name())
 	}
 	return false
@@ -230,13 +232,13 @@ func (l *Loop) compose(offer tools.Offer) model.Request {
 	}
 	l.messages = append(l.messages, l.Conversation.Since(len(l.messages)-1)...)
 	if !slices.Equal(offer.Full, l.offer.Full) || !slices.Equal(offer.Named, l.offer.Named) {
-		l.offer, l.described = offer, describe(offer)
+		l.offer, l.toolSpecs = offer, toolSpecsOf(offer)
 	}
-	return model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key, Tools: l.described}
+	return model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key, Tools: l.toolSpecs}
 }
 
-// describe tells a model of the tools on offer.
-func describe(offer tools.Offer) (all []model.ToolSpec) {
+// toolSpecsOf describes the offered tools to a model.
+func toolSpecsOf(offer tools.Offer) (all []model.ToolSpec) {
 	for _, tool := range offer.Full {
 		all = append(all, model.ToolSpec{
 			Name: tool.Spec().Name, Description: offer.Description(tool), Parameters: tool.Schema().Shown(), Plain: tool.Schema().Own(),

@@ -29,24 +29,26 @@ type memory struct {
 	calls    int
 }
 
-func (m *memory) Next(context.Context) {
+func (m *memory) BeforeRequest(context.Context) {
 	if len(m.later) > 0 {
 		m.messages = append(m.messages, model.Message{Role: model.User, Text: m.later[0]})
 		m.later = m.later[1:]
 	}
 }
 func (m *memory) Since(n int) []model.Message { return slices.Clone(m.messages[n:]) }
-func (m *memory) Answered(_ string, messages ...model.Message) {
+func (m *memory) AddAnswer(_ string, messages ...model.Message) {
 	m.messages = append(m.messages, messages...)
 }
-func (m *memory) Used(u model.Usage) { m.used = m.used.Add(u) }
-func (m *memory) Done() bool         { return len(m.later) == 0 }
+func (m *memory) AddUsage(u model.Usage) { m.used = m.used.Add(u) }
+func (m *memory) TryClose() bool         { return len(m.later) == 0 }
 func (m *memory) CallID(wanted string) string {
 	m.calls++
 	return fmt.Sprintf("%s#%d", cmp.Or(wanted, "call"), m.calls)
 }
-func (m *memory) Calling(id, text string) { m.told = append(m.told, "calling "+id+" after "+text) }
-func (m *memory) Tell(e loop.Event) {
+
+func (m *memory) AnnounceCall(id, text string) { m.told = append(m.told, "calling "+id+" after "+text) }
+
+func (m *memory) Notify(e loop.Event) {
 	switch {
 	case e.Notice != "":
 		m.told = append(m.told, "notice "+e.Notice)
@@ -202,7 +204,8 @@ func TestEveryCallHasItsResult(t *testing.T) {
 	}
 }
 
-// A model that reads again what it has, unchanged, is told so in a line, once; and only as long as it has it.
+// A model that reads again what it has, unchanged, is told so in a line, once; and only as long as
+// it has it.
 func TestR38Unchanged(t *testing.T) {
 	const text = "<file path=\"a\" lines=\"1-1\" total=\"1\">\n   1 | x\n</file>"
 	again := &tools.Repeat{Head: "<file path=\"a\" ", Lines: "\n   1 | x\n", Instead: "Unchanged."}

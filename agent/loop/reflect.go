@@ -12,22 +12,23 @@ import (
 )
 
 const (
-	// maxHints limits the hints of a turn, about the same mistake and about failures alike.
+	// maxHints limits the hints of a turn, both about a repeated mistake and about failures.
 	maxHints = 3
-	// manyFailures is how many messages in a row with failed calls of a tool make a summary.
-	manyFailures = 3
-	// maxEvidence is how many failures of a tool are kept.
-	maxEvidence = 8
+	// summaryThreshold is the number of consecutive messages with failed calls of a tool after
+	// which a summary is added.
+	summaryThreshold = 3
+	// maxFailures limits the failures kept for each tool.
+	maxFailures = 8
 )
 
 // reflector detects that a model repeats a mistake, and that calls of a tool keep failing. It
-// compares with the calls of earlier messages only: those of one message were all written before
-// the first result.
+// compares with earlier messages only, since all calls of one message were written before the first
+// result.
 type reflector struct {
-	before, now []mistake
-	evidence    map[string]*evidence // by tool
-	messages    int
-	hints       int
+	previous, current []mistake
+	failures          map[string]*toolFailures // by tool
+	messageCount      int
+	hints             int
 }
 
 // mistake is a call with invalid arguments.
@@ -36,28 +37,28 @@ type mistake struct {
 	issues []schema.Issue
 }
 
-// evidence is what is known of the failures of a tool since its last success.
-type evidence struct {
-	failures []string // the newest, each a line
-	lost     int      // of older ones
-	messages int      // that had a failure
-	last     int      // the number of the last of these
-	told     bool
+// toolFailures are the failures of a tool since its last success.
+type toolFailures struct {
+	failures       []string // the newest, one line each
+	dropped        int      // of older ones
+	failedMessages int      // messages with a failure
+	lastMessage    int      // number of the last of these
+	isSummarized   bool
 }
 
-// message begins the results of the model's next message.
-func (r *reflector) message() {
-	r.before, r.now = r.now, nil
-	r.messages++
+// nextMessage starts recording the results of the model's next message.
+func (r *reflector) nextMessage() {
+	r.previous, r.current = r.current, nil
+	r.messageCount++
 }
 
-// hint gives a text to append to a result, or "".
+// hint returns a text to append to a result, or "".
 func (r *reflector) hint(tool string, result tools.Result) string {
-	failures := r.note(tool, result)
+	failures := r.recordOutcome(tool, result)
 	hint := ""
 	if result.Error == tools.InvalidArgs {
-		r.now = append(r.now, mistake{tool, result.Issues})
-		if slices.ContainsFunc(r.before, func(m mistake) bool { return m.tool == tool && slices.Equal(m.issues, result.Issues) }) {
+		r.current = append(r.current, mistake{tool, result.Issues})
+		if slices.ContainsFunc(r.previous, func(m mistake) bool { return m.tool == tool && slices.Equal(m.issues, result.Issues) }) {
 			hint = fmt.Sprintf("\n\nThis is the same mistake as before. Do not send these arguments again: compare each with "+
 				"what %s expects, change the arguments that are named above, or reach your aim another way.", tool)
 		}
@@ -72,41 +73,41 @@ func (r *reflector) hint(tool string, result tools.Result) string {
 	return hint
 }
 
-// note keeps the outcome of a call, and gives the summary of its tool's failures once there are
-// many.
-func (r *reflector) note(tool string, result tools.Result) string {
-	if r.evidence == nil {
-		r.evidence = map[string]*evidence{}
+// recordOutcome records the outcome of a call, and returns the summary of its tool's failures once
+// there are summaryThreshold.
+func (r *reflector) recordOutcome(tool string, result tools.Result) string {
+	if r.failures == nil {
+		r.failures = map[string]*toolFailures{}
 	}
 	if result.Success {
-		delete(r.evidence, tool)
+		delete(r.failures, tool)
 		return ""
 	}
-	if !telling(result) {
+	if !isEvidence(result) {
 		return ""
 	}
-	e := r.evidence[tool]
+	e := r.failures[tool]
 	if e == nil {
-		e = &evidence{}
-		r.evidence[tool] = e
+		e = &toolFailures{}
+		r.failures[tool] = e
 	}
-	if e.failures = append(e.failures, line(result)); len(e.failures) > maxEvidence {
+	if e.failures = append(e.failures, failureLine(result)); len(e.failures) > maxFailures {
 		e.failures = e.failures[1:]
-		e.lost++
+		e.dropped++
 	}
-	if e.last != r.messages {
-		e.messages, e.last = e.messages+1, r.messages
+	if e.lastMessage != r.messageCount {
+		e.failedMessages, e.lastMessage = e.failedMessages+1, r.messageCount
 	}
-	if e.messages < manyFailures || e.told {
+	if e.failedMessages < summaryThreshold || e.isSummarized {
 		return ""
 	}
-	e.told = true
+	e.isSummarized = true
 	return e.summary(tool)
 }
 
-// telling says that a failure is evidence about how the tool is used. A command that fails tells of
-// what it ran; a refusal and what ended a call from outside are somebody's decision.
-func telling(r tools.Result) bool {
+// isEvidence reports whether a failure is about how the model uses the tool. A failed command is
+// about the program that it ran; a refusal or a cancellation is somebody's decision.
+func isEvidence(r tools.Result) bool {
 	switch r.Error {
 	case tools.GateDenied, tools.PlanMode, tools.BudgetExceeded, tools.SiblingCancelled, tools.ClarifyTimeout, filetime.Cancelled:
 		return false
@@ -114,15 +115,15 @@ func telling(r tools.Result) bool {
 	return !strings.HasPrefix(string(r.Error), "EXIT_CODE_")
 }
 
-// line is a failure in one line.
-func line(r tools.Result) string {
-	const most = 120
+// failureLine formats a failure as one line.
+func failureLine(r tools.Result) string {
+	const maxBytes = 120
 	text, _, _ := strings.Cut(r.Data, "\n")
 	if len(r.Issues) > 0 {
 		text = r.Issues[0].Message
 	}
-	if len(text) > most {
-		text = text[:most]
+	if len(text) > maxBytes {
+		text = text[:maxBytes]
 		for !utf8.ValidString(text) {
 			text = text[:len(text)-1]
 		}
@@ -131,8 +132,8 @@ func line(r tools.Result) string {
 	return fmt.Sprintf("[%s] %s", r.Error, text)
 }
 
-// summary words the evidence; equal failures are one line with their number.
-func (e *evidence) summary(tool string) string {
+// summary formats the failures; equal ones share a line with their count.
+func (e *toolFailures) summary(tool string) string {
 	var lines []string
 	count := map[string]int{}
 	for _, f := range e.failures {
@@ -141,7 +142,7 @@ func (e *evidence) summary(tool string) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n\n%d calls of %s in a row have failed:", len(e.failures)+e.lost, tool)
+	fmt.Fprintf(&b, "\n\n%d calls of %s in a row have failed:", len(e.failures)+e.dropped, tool)
 	for _, l := range lines {
 		b.WriteString("\n- " + l)
 		if n := count[l]; n > 1 {

@@ -9,7 +9,8 @@ import (
 	"tandem/tools/schema"
 )
 
-// TestF226FailureEvidence: failures of a tool in three messages since its last success are summarised once.
+// TestF226FailureEvidence: failures of a tool in three messages since its last success are
+// summarised once.
 func TestF226FailureEvidence(t *testing.T) {
 	ok := tools.Result{Success: true}
 	fails := func(code filetime.Code, text string) tools.Result { return tools.Fail(code, "", "%s", text) }
@@ -30,7 +31,7 @@ func TestF226FailureEvidence(t *testing.T) {
 		var r reflector
 		var hints []int
 		for i, m := range c.messages {
-			r.message()
+			r.nextMessage()
 			for _, result := range m {
 				if h := r.hint("read_file", result); h != "" {
 					hints = append(hints, i+1)
@@ -46,10 +47,10 @@ func TestF226FailureEvidence(t *testing.T) {
 	}
 	var r reflector
 	for range 2 {
-		r.message()
+		r.nextMessage()
 		r.hint("read_file", gone)
 	}
-	r.message()
+	r.nextMessage()
 	want := "\n\n3 calls of read_file in a row have failed:\n- [READ_ERROR] a.go does not exist. (2 times)\n- [TIMEOUT] Too slow.\n" +
 		"Stop and think about what these have in common before the next call. If you do not see it, do it another way."
 	if got := r.hint("read_file", busy); got != want {
@@ -62,7 +63,7 @@ func TestF226EvidenceIsBounded(t *testing.T) {
 	var r reflector
 	hints := ""
 	for i := range 100 {
-		r.message()
+		r.nextMessage()
 		for range 30 {
 			hints += r.hint("grep", tools.Fail(filetime.ReadError, "", "%s", strings.Repeat(string(rune('a'+i%26)), 10_000)+"é"))
 		}
@@ -72,7 +73,8 @@ func TestF226EvidenceIsBounded(t *testing.T) {
 	}
 }
 
-// TestF052ReflectorReadsIssues: two failures are the same mistake by their issues, whatever their texts are.
+// TestF052ReflectorReadsIssues: two failures are the same mistake by their issues, whatever their
+// texts are.
 func TestF052ReflectorReadsIssues(t *testing.T) {
 	invalid := func(data, path string) tools.Result {
 		r := tools.Fail(tools.InvalidArgs, "", "%s", data)
@@ -84,7 +86,7 @@ func TestF052ReflectorReadsIssues(t *testing.T) {
 		result tools.Result
 		hint   bool
 	}{{invalid("one", "$.a"), false}, {invalid("two", "$.a"), true}, {invalid("two", "$.b"), false}} {
-		r.message()
+		r.nextMessage()
 		if h := r.hint("grep", c.result); strings.Contains(h, "same mistake") != c.hint {
 			t.Errorf("%d: %q", i, h)
 		}
