@@ -6,30 +6,31 @@ import (
 	"fmt"
 )
 
-// maxAnswer is the size of the largest answer, in bytes of what it says, thinks and calls with.
-const maxAnswer = 8 << 20
+// maxAnswerBytes limits an answer: the bytes of its text, thoughts and calls.
+const maxAnswerBytes = 8 << 20
 
-var errTooLarge = errors.New("the answer is too large")
+var errAnswerTooLarge = errors.New("the answer is too large")
 
-// Bounded is a model whose answers end with an error where they are larger than 8 MiB.
-func Bounded(m Model) Model { return bounded{m} }
+// Bounded limits the size of a model's answers: one above 8 MiB ends with an error, so that a
+// runaway model cannot fill the memory.
+func Bounded(m Model) Model { return sizeLimiter{m} }
 
-type bounded struct{ Model }
+type sizeLimiter struct{ Model }
 
-func (b bounded) Stream(ctx context.Context, r Request, on func(Delta)) (Response, error) {
-	within, cut := context.WithCancelCause(ctx)
-	defer cut(nil)
+func (b sizeLimiter) Stream(ctx context.Context, r Request, on func(Delta)) (Response, error) {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	size := 0
-	resp, err := b.Model.Stream(within, r, func(d Delta) {
-		if size += d.size(); size > maxAnswer {
-			cut(errTooLarge)
+	resp, err := b.Model.Stream(limited, r, func(d Delta) {
+		if size += d.size(); size > maxAnswerBytes {
+			cancel(errAnswerTooLarge)
 			return
 		}
 		on(d)
 	})
-	if size > maxAnswer && ctx.Err() == nil {
+	if size > maxAnswerBytes && ctx.Err() == nil {
 		return Response{}, &Error{Kind: "bad_response", Message: fmt.Sprintf(
-			"%s answered with more than %d MiB; the rest was not read.", b.Name(), maxAnswer>>20)}
+			"%s answered with more than %d MiB; the rest was not read.", b.Name(), maxAnswerBytes>>20)}
 	}
 	return resp, err
 }

@@ -42,7 +42,7 @@ func TestFindingS12EndlessAnswers(t *testing.T) {
 			if !errors.As(err, &e) || e.Kind != "bad_response" || e.Retryable || !strings.Contains(e.Message, "more than 8 MiB") {
 				t.Errorf("%s: %v", name, err)
 			}
-			if got != maxAnswer>>16 || deaf == 0 && m.said > got+1 {
+			if got != maxAnswerBytes>>16 || deaf == 0 && m.said > got+1 {
 				t.Errorf("%s: %d pieces were given on, %d said", name, got, m.said)
 			}
 		}

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// rest is how long a failed model is skipped if there is another.
-const rest = time.Minute
+// coolDown is the time for which a failed model is skipped if there is another (circuit breaker).
+const coolDown = time.Minute
 
-// WithFallbacks gives a model that fails over to others, in their order, when the first fails
+// WithFallbacks returns a model that fails over to others, in their order, if the first fails
 // before its answer begins. A Notice names the model that answers. A failed model is skipped for a
 // minute. The others are opened lazily.
 func WithFallbacks(m Model, others []string, open func(name string) (Model, error)) Model {
@@ -23,7 +23,7 @@ func WithFallbacks(m Model, others []string, open func(name string) (Model, erro
 	}
 	return &fallbacks{
 		Model: m, others: others, open: open,
-		failed: map[string]time.Time{}, opened: map[string]Model{},
+		failedAt: map[string]time.Time{}, opened: map[string]Model{},
 	}
 }
 
@@ -32,31 +32,31 @@ type fallbacks struct {
 	others []string
 	open   func(name string) (Model, error)
 
-	mu     sync.Mutex
-	failed map[string]time.Time
-	opened map[string]Model
+	mu       sync.Mutex
+	failedAt map[string]time.Time
+	opened   map[string]Model
 }
 
 func (f *fallbacks) Stream(ctx context.Context, r Request, on func(Delta)) (Response, error) {
 	var first error
-	var news []string // what has failed and is not told yet
+	var failures []string // failures that no notice has reported yet
 	for i, name := range append([]string{f.Name()}, f.others...) {
-		if i < len(f.others) && f.resting(name) {
+		if i < len(f.others) && f.isCoolingDown(name) {
 			continue
 		}
 		m, err := f.Model, error(nil)
 		if i > 0 {
-			m, err = f.other(name)
+			m, err = f.openOther(name)
 		}
-		said := false
+		hasOutput := false
 		if err == nil {
 			if i > 0 {
-				on(Delta{Notice: f.why(news, m.Name())})
-				news = nil
+				on(Delta{Notice: f.switchNotice(failures, m.Name())})
+				failures = nil
 			}
 			var resp Response
 			resp, err = m.Stream(ctx, r, func(d Delta) {
-				said = said || d.Notice == "" && d.Thought == ""
+				hasOutput = hasOutput || d.Notice == "" && d.Thought == ""
 				on(d)
 			})
 			if err == nil {
@@ -66,24 +66,24 @@ func (f *fallbacks) Stream(ctx context.Context, r Request, on func(Delta)) (Resp
 		if first == nil {
 			first = err
 		}
-		if said || ctx.Err() != nil || !errors.As(err, new(*Error)) {
+		if hasOutput || ctx.Err() != nil || !errors.As(err, new(*Error)) {
 			return Response{}, err
 		}
-		news = append(news, err.Error())
+		failures = append(failures, err.Error())
 		f.mu.Lock()
-		f.failed[name] = time.Now()
+		f.failedAt[name] = time.Now()
 		f.mu.Unlock()
 	}
-	if len(news) > 0 && news[0] == first.Error() {
-		news = news[1:] // the error itself
+	if len(failures) > 0 && failures[0] == first.Error() {
+		failures = failures[1:] // the error itself
 	}
-	if len(news) > 0 {
-		on(Delta{Notice: strings.Join(news, " ")})
+	if len(failures) > 0 {
+		on(Delta{Notice: strings.Join(failures, " ")})
 	}
 	return Response{}, first
 }
 
-func (f *fallbacks) other(name string) (Model, error) {
+func (f *fallbacks) openOther(name string) (Model, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if m := f.opened[name]; m != nil {
@@ -96,16 +96,16 @@ func (f *fallbacks) other(name string) (Model, error) {
 	return m, err
 }
 
-func (f *fallbacks) resting(name string) bool {
+func (f *fallbacks) isCoolingDown(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	at, ok := f.failed[name]
-	return ok && time.Since(at) < rest
+	at, ok := f.failedAt[name]
+	return ok && time.Since(at) < coolDown
 }
 
-func (f *fallbacks) why(news []string, name string) string {
-	if len(news) == 0 {
+func (f *fallbacks) switchNotice(failures []string, name string) string {
+	if len(failures) == 0 {
 		return fmt.Sprintf("%s failed a moment ago. %s answers instead.", f.Name(), name)
 	}
-	return fmt.Sprintf("%s %s answers instead.", strings.Join(news, " "), name)
+	return fmt.Sprintf("%s %s answers instead.", strings.Join(failures, " "), name)
 }

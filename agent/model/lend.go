@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// Lend asks an editor for an answer of its own model. It calls on for every chunk, in their order
-// and from the calling goroutine, and returns when the answer has ended. Errors are *Error, the
-// context's, or the editor's in its own words.
+// Lend requests an answer from the editor's own model. It calls on for every chunk, in order and on
+// the calling goroutine, and returns at the end of the answer. Errors are *Error, the context's, or
+// the editor's unchanged.
 type Lend func(ctx context.Context, r Loan, on func(Chunk)) (Lent, error)
 
 // Loan is a request to an editor's model: messages and tools are as in Chat Completions. Model is
-// the editor's own name for one of its models, "" leaves the choice to it.
+// the editor's own name for one of its models, "" lets the editor choose.
 type Loan struct {
 	Model           string
 	Messages, Tools json.RawMessage
@@ -32,7 +32,7 @@ type ChunkCall struct {
 	ArgumentsDelta string `json:"argumentsDelta,omitempty"`
 }
 
-// Lent is how a lent answer ended; StopReason is that of a turn.
+// Lent is the end of a lent answer. StopReason is that of a turn.
 type Lent struct {
 	StopReason string
 	Usage      Usage

@@ -1,5 +1,5 @@
-// Package model is the interface to language models. Each vendor's protocol is a package below;
-// nothing else knows a vendor.
+// Package model is the interface to language models. Only the packages below it know a vendor, one
+// for each protocol.
 package model
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Role is who speaks in a Message.
+// Role is the author of a Message.
 type Role string
 
 // The roles of a conversation.
@@ -29,54 +29,54 @@ type Message struct {
 	Text   string `json:"text,omitempty"`
 	Calls  []Call `json:"calls,omitempty"`
 	CallID string `json:"callId,omitempty"`
-	// Name is the tool's name in a Tool message, Failed says that the call had no success.
+	// Name is the tool's name in a Tool message, Failed is set if the call failed.
 	Name   string `json:"name,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
-	// Attachments come after the text of a User or Tool message. They are stored by the name of the
-	// first kind that there was.
+	// Attachments come after the text of a User or Tool message. Their JSON name is "images", the
+	// first kind that was stored, so that old records stay readable.
 	Attachments []Attachment `json:"images,omitempty"`
-	// Thoughts are those that the model of an Assistant message must get again.
+	// Thoughts are those of an Assistant message that its model must be sent again.
 	Thoughts []Thought `json:"thoughts,omitempty"`
 }
 
-// Same says that two messages are the same. It is quick for a message and its copy, which share
+// Same reports whether two messages are equal. It is quick for a message and its copy, which share
 // their texts.
 func (m Message) Same(o Message) bool {
 	return m.Role == o.Role && m.Text == o.Text && m.CallID == o.CallID && m.Name == o.Name && m.Failed == o.Failed &&
-		slices.EqualFunc(m.Calls, o.Calls, Call.same) &&
+		slices.EqualFunc(m.Calls, o.Calls, Call.equal) &&
 		SameAttachments(m.Attachments, o.Attachments) &&
-		slices.EqualFunc(m.Thoughts, o.Thoughts, Thought.same)
+		slices.EqualFunc(m.Thoughts, o.Thoughts, Thought.equal)
 }
 
-// SameAttachments says that two lists are the same.
+// SameAttachments reports whether two lists are equal.
 func SameAttachments(a, b []Attachment) bool {
 	return slices.EqualFunc(a, b, func(a, b Attachment) bool {
 		return a.MIMEType == b.MIMEType && a.Name == b.Name && bytes.Equal(a.Data, b.Data)
 	})
 }
 
-// Attachment is a picture or a document. Name is what a person calls it, and may be empty.
+// Attachment is a picture or a document. Name is for a person and may be empty.
 type Attachment struct {
 	MIMEType string `json:"mimeType"`
 	Name     string `json:"name,omitempty"`
 	Data     []byte `json:"data"`
 }
 
-// Image says that it is a picture of a type that every model which sees pictures takes.
+// Image reports whether it is of an image type that every model with vision takes.
 func (a Attachment) Image() bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, a.MIMEType)
 }
 
-// PDF says that it is such a document.
+// PDF reports whether it is a PDF document.
 func (a Attachment) PDF() bool { return a.MIMEType == "application/pdf" }
 
-// Describe names the attachment where it cannot be shown.
+// Describe is a placeholder text for the attachment.
 func (a Attachment) Describe() string {
 	return strings.TrimSpace(fmt.Sprintf("%s (%s, %d bytes)", a.Name, a.MIMEType, len(a.Data)))
 }
 
-// Carried is the message for a model that takes no attachments but those of which can says so: its
-// text names the others.
+// Carried is the message for a model that takes only the attachments that can accepts. The others
+// become placeholders in the text.
 func (m Message) Carried(can func(Attachment) bool) Message {
 	var kept []Attachment
 	for _, a := range m.Attachments {
@@ -98,7 +98,7 @@ type Thought struct {
 	// Sealed is the thought in its service's own opaque form, or fields of the message that the
 	// service added to its protocol.
 	Sealed json.RawMessage `json:"sealed,omitempty"`
-	// Field is the name of the field that Text came in, where a protocol has several; empty for its
+	// Field is the name of the field that Text came in, if the protocol has several; empty for the
 	// usual one.
 	Field string `json:"field,omitempty"`
 	// Text and Calls of its message before the thought: bytes, and number of calls.
@@ -106,7 +106,7 @@ type Thought struct {
 	AfterCalls int `json:"afterCalls,omitempty"`
 }
 
-func (t Thought) same(o Thought) bool {
+func (t Thought) equal(o Thought) bool {
 	return t.Model == o.Model && t.Text == o.Text && bytes.Equal(t.Sealed, o.Sealed) && t.Field == o.Field &&
 		t.AfterText == o.AfterText && t.AfterCalls == o.AfterCalls
 }
@@ -118,8 +118,8 @@ type Part struct {
 	Call    *Call
 }
 
-// Parts takes an assistant's message apart, in the order in which it was written. Thoughts of other
-// models than the named one are left out.
+// Parts splits an assistant's message into pieces in the order of writing, without thoughts of
+// other models than the named one.
 func (m Message) Parts(name string) []Part {
 	var parts []Part
 	text, calls := 0, 0
@@ -142,8 +142,7 @@ func (m Message) Parts(name string) []Part {
 	return parts
 }
 
-// Call is a tool call that a model asked for. Arguments is what it wrote, not necessarily valid
-// JSON.
+// Call is a tool call of a model. Arguments are as it wrote them, not necessarily valid JSON.
 type Call struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -152,8 +151,8 @@ type Call struct {
 	Extra *Extra `json:"extra,omitempty"`
 }
 
-func (c Call) same(o Call) bool {
-	return c.ID == o.ID && c.Name == o.Name && c.Arguments == o.Arguments && c.Extra.same(o.Extra)
+func (c Call) equal(o Call) bool {
+	return c.ID == o.ID && c.Name == o.Name && c.Arguments == o.Arguments && c.Extra.equal(o.Extra)
 }
 
 // Extra is what a service added to a call beyond its protocol and must get back, such as a
@@ -166,7 +165,7 @@ type Extra struct {
 	Fields json.RawMessage `json:"fields,omitempty"`
 }
 
-func (e *Extra) same(o *Extra) bool {
+func (e *Extra) equal(o *Extra) bool {
 	return e == o || e != nil && o != nil && e.Model == o.Model && bytes.Equal(e.Fields, o.Fields)
 }
 
@@ -175,11 +174,11 @@ type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
-	// Plain says that every service takes Parameters as they are.
+	// Plain is set if every service accepts Parameters unchanged.
 	Plain bool `json:"-"`
 }
 
-// Same says that two are the same.
+// Same reports whether two are equal.
 func (t ToolSpec) Same(o ToolSpec) bool {
 	return t.Name == o.Name && t.Description == o.Description && bytes.Equal(t.Parameters, o.Parameters)
 }
@@ -203,15 +202,14 @@ const (
 	StopRefusal   StopReason = "refusal"
 )
 
-// Usage counts tokens of one request or of a sum of them. Input is all that the model has read;
-// CachedInput of it came from a cache and CacheWrite of it went into one. CostUSD is 0 where the
-// price is not known.
+// Usage counts the tokens of one or more requests. Input includes CachedInput, which was read from
+// a cache, and CacheWrite, which was written to one. CostUSD is 0 if the price is unknown.
 type Usage struct {
 	Input, Output, CachedInput, CacheWrite int64
 	CostUSD                                float64
 }
 
-// Add gives the sum of both.
+// Add returns the sum of both.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output, CachedInput: u.CachedInput + v.CachedInput,
@@ -219,16 +217,16 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Price is what a million tokens cost in US dollars. CachedInput and CacheWrite are what those
-// tokens cost instead of Input.
+// Price is the price of a million tokens in US dollars. CachedInput and CacheWrite replace Input
+// for those tokens.
 type Price struct {
 	Input, Output, CachedInput, CacheWrite float64
 }
 
-// Of gives what u costs.
+// Of returns the cost of u.
 func (p Price) Of(u Usage) float64 {
-	plain := u.Input - u.CachedInput - u.CacheWrite
-	return (float64(plain)*p.Input + float64(u.CachedInput)*p.CachedInput + float64(u.CacheWrite)*p.CacheWrite +
+	uncached := u.Input - u.CachedInput - u.CacheWrite
+	return (float64(uncached)*p.Input + float64(u.CachedInput)*p.CachedInput + float64(u.CacheWrite)*p.CacheWrite +
 		float64(u.Output)*p.Output) / 1e6
 }
 
@@ -239,8 +237,8 @@ type Delta struct {
 	Text    string
 	Thought string
 	Call    *CallDelta
-	// Kept is a thought that is complete and that the model wants to have back. Its text has come
-	// as Thought before.
+	// Kept is a complete thought that the model must be sent again. Its text came as Thought
+	// before.
 	Kept *Thought
 	// Notice is a message to the user, such as a retry; it is no part of the answer.
 	Notice string
@@ -274,15 +272,16 @@ type Model interface {
 	Name() string
 }
 
-// Error is a failed request. Message says what happened and what to set or do; it never has a key.
+// Error is a failed request. Message is for a person: what happened and what to do. It never
+// contains a key.
 type Error struct {
 	// Kind is "unavailable" (unknown provider or model, no key: nothing was sent), "auth",
 	// "rate_limit", "overloaded", "bad_response", "cut", "context_window", "http".
 	Kind    string
 	Status  int
 	Message string
-	// Retryable says that the same request may succeed later; After is the server's advice, 0 for
-	// none.
+	// Retryable is set if the same request may succeed later; After is the server's advice when, 0
+	// for none.
 	Retryable bool
 	After     time.Duration
 }
@@ -295,7 +294,6 @@ type Opener interface {
 	Open(name string) (Model, error)
 	// Names lists what can be opened now, the default first.
 	Names() []string
-	// API is the protocol that a provider speaks, as in its configuration; "" where that is not
-	// known.
+	// API is the protocol of a provider, as in its configuration; "" if unknown.
 	API(provider string) string
 }

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// maxPause is the longest pause; a server that demands more is an error.
-const maxPause = time.Minute
+// maxWait limits the wait before a retry. A server that demands more fails the request.
+const maxWait = time.Minute
 
-// Retrying gives a model that retries requests after transient errors, up to attempts tries in all,
-// as long as only thoughts of an answer were delivered. The backoff is exponential unless the
-// server names a pause; each retry is a Notice.
+// Retrying returns a model that retries requests after transient errors, with exponential backoff
+// or the wait that the server demands, up to attempts tries. It retries only while nothing but
+// thoughts was delivered. Each retry is a Notice.
 func Retrying(m Model, attempts int, backoff time.Duration) Model {
-	return &retrying{Model: m, attempts: attempts, backoff: backoff}
+	return &retrier{Model: m, attempts: attempts, backoff: backoff}
 }
 
-type retrying struct {
+type retrier struct {
 	Model
 	attempts int
 	backoff  time.Duration
 }
 
-func (m *retrying) Stream(ctx context.Context, r Request, on func(Delta)) (Response, error) {
+func (m *retrier) Stream(ctx context.Context, r Request, on func(Delta)) (Response, error) {
 	pause := m.backoff
 	for try := 1; ; try++ {
 		started := false
@@ -37,10 +37,10 @@ func (m *retrying) Stream(ctx context.Context, r Request, on func(Delta)) (Respo
 			return resp, err
 		}
 		wait := max(pause, e.After)
-		if wait > maxPause {
-			late := *e
-			late.Message += fmt.Sprintf(" It asks to be left alone for %s; try again then.", e.After.Round(time.Second))
-			return resp, &late
+		if wait > maxWait {
+			tooLong := *e
+			tooLong.Message += fmt.Sprintf(" It asks to be left alone for %s; try again then.", e.After.Round(time.Second))
+			return resp, &tooLong
 		}
 		pause *= 2
 		on(Delta{Notice: fmt.Sprintf("%s Trying again in %s (%d of %d).", e.Message, wait, try+1, m.attempts)})
