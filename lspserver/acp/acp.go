@@ -1,7 +1,7 @@
 // Package acp is the face for the Agent Client Protocol, version 1: one JSON text a line, for
-// editors that drive agents. Like every face it turns the payloads of its wire into the backend's
-// values and back. What it sends is valid by the protocol's schema; what is ours beside that stands
-// in _meta.tandem.
+// editors that drive agents. Like every face it converts between the payloads of its wire and the
+// backend's values. All it sends is valid by the protocol's schema; additions of Tandem are in
+// _meta.tandem.
 package acp
 
 import (
@@ -20,17 +20,17 @@ import (
 	"tandem/tools/run"
 )
 
-// Options are what a server takes from the program that starts it.
+// Options of a server, set by the program that starts it.
 type Options struct {
-	// What the application takes; its Log is the server's too.
+	// Options of the application. Its Log is the server's too.
 	backend.Options
 	Version string
-	// Trace is told of every message, see wire.Options; may be nil.
+	// Trace is called for every message, see wire.Options. May be nil.
 	Trace func(in bool, body []byte)
 }
 
-// Serve answers one client on rwc until its bytes end, and gives the exit code: 0 where they ended
-// in order, else 1. Every session has ended and every command is gone when it returns.
+// Serve serves one client on rwc until the end of its bytes, and returns the exit code: 0 after an
+// orderly end, else 1. Before it returns, every session has ended and every command has exited.
 func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -42,8 +42,8 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	r := wire.NewRouter()
 	wire.Handle(r, "initialize", s.initialize)
 	s.sessionRoutes(r)
-	// The handlers wait for s.conn, which is there only once the connection has begun.
-	s.conn = wire.Serve(ctx, rwc, r, wire.Options{Log: s.log, Trace: o.Trace, Code: coded, ACP: true})
+	// Handlers wait for ready, since s.conn is set only after the connection has begun.
+	s.conn = wire.Serve(ctx, rwc, r, wire.Options{Log: s.log, Trace: o.Trace, Code: toWireError, ACP: true})
 	close(s.ready)
 	code := s.conn.Wait()
 	s.b.End()
@@ -68,7 +68,7 @@ type initializeParams struct {
 	} `json:"clientInfo"`
 }
 
-// clientCapabilities is what is used of what a client says that it can do.
+// clientCapabilities are the capabilities of a client that are used here.
 type clientCapabilities struct {
 	FS struct {
 		ReadTextFile  bool `json:"readTextFile"`
@@ -92,15 +92,15 @@ func (s *server) initialize(_ context.Context, p initializeParams) (map[string]a
 		return nil, err
 	}
 	s.b.Later(s.b.Ready)
-	type is = map[string]any
-	return is{
-		"protocolVersion": 1, // whatever the client asks for, which then decides whether it can go on
-		"agentCapabilities": is{
+	type object = map[string]any
+	return object{
+		"protocolVersion": 1, // for every requested version; the client decides whether to go on
+		"agentCapabilities": object{
 			"loadSession":         true,
-			"promptCapabilities":  is{"image": true, "embeddedContext": true},
-			"sessionCapabilities": is{"list": is{}, "close": is{}, "delete": is{}, "additionalDirectories": is{}},
+			"promptCapabilities":  object{"image": true, "embeddedContext": true},
+			"sessionCapabilities": object{"list": object{}, "close": object{}, "delete": object{}, "additionalDirectories": object{}},
 		},
-		"agentInfo":   is{"name": "tandem", "title": "Tandem", "version": s.o.Version},
+		"agentInfo":   object{"name": "tandem", "title": "Tandem", "version": s.o.Version},
 		"authMethods": []any{},
 	}, nil
 }
@@ -110,12 +110,12 @@ type face struct{ s *server }
 
 var _ backend.Face = face{}
 
-// View gives what a session is shown by.
+// View returns the view that shows a session to the client.
 func (f face) View(se *backend.Session) backend.View {
 	s, id := f.s, se.ID()
 	return &view{Stream: updates.New(updates.Options{
 		Send: func(u protocol.Update) {
-			if p, ok := payload(u, s.client.Session.Notices != nil); ok {
+			if p, ok := updatePayload(u, s.client.Session.Notices != nil); ok {
 				s.update(id, p)
 			}
 		},
@@ -125,7 +125,7 @@ func (f face) View(se *backend.Session) backend.View {
 	})}
 }
 
-// update sends an update; one that cannot be sent any more is not missed.
+// update sends an update. An error means that the connection has ended.
 func (s *server) update(session string, update any) {
 	_ = s.conn.Notify(s.conn.Context(), "session/update", updateParams{SessionID: session, Update: update})
 }
@@ -133,7 +133,7 @@ func (s *server) update(session string, update any) {
 // Ask asks for permission.
 func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.Answer {
 	var r protocol.PermissionResult
-	err := f.s.conn.Call(ctx, "session/request_permission", permission(updates.Permission(se.ID(), q, f.s.b.MaxDiff())), &r)
+	err := f.s.conn.Call(ctx, "session/request_permission", permissionPayload(updates.Permission(se.ID(), q, f.s.b.MaxDiff())), &r)
 	var coded *wire.Error
 	switch {
 	case errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound:
@@ -149,13 +149,12 @@ func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.
 	return answer
 }
 
-// Clarify has no way to ask.
+// Clarify is unsupported: the protocol has no request for a question.
 func (face) Clarify(context.Context, *backend.Session, tools.Clarification) (string, error) {
 	return "", errors.ErrUnsupported
 }
 
-// Warn shows a sentence as a notice of every session, where the client takes notices, and writes it
-// to the log.
+// Warn logs a sentence and shows it as a notice of every session, if the client supports notices.
 func (f face) Warn(message string) {
 	f.s.log.Warn(message)
 	for _, se := range f.s.b.All() {
@@ -163,7 +162,7 @@ func (f face) Warn(message string) {
 	}
 }
 
-// Problems shows those that are new and bad.
+// Problems shows the new errors of the configuration.
 func (f face) Problems(_ context.Context, all []backend.Problem, _ func(string) string) {
 	for _, p := range all {
 		if p.New && p.Bad {
@@ -172,14 +171,14 @@ func (f face) Problems(_ context.Context, all []backend.Problem, _ func(string) 
 	}
 }
 
-// FileState and Called are of what this protocol does not tell of.
+// FileState and Called have no counterpart in this protocol.
 func (face) FileState(workspace.State)         {}
 func (face) Called(string, *run.Event, string) {}
 
-// ToolsChanged is of what this protocol does not tell of either.
+// ToolsChanged has no counterpart in this protocol.
 func (face) ToolsChanged(string, []tools.Tool, []tools.Tool) {}
 
-// Invoke has no way to ask: this protocol has no tools of clients.
+// Invoke is unsupported: the protocol has no tools of clients.
 func (face) Invoke(context.Context, backend.Invocation) ([]byte, error) {
 	return nil, errors.ErrUnsupported
 }

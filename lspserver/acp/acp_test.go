@@ -36,7 +36,8 @@ func (m models) Open(string) (model.Model, error) {
 func (models) Names() []string   { return []string{"script/test"} }
 func (models) API(string) string { return "" }
 
-// serve starts an agent that plays a script, and the editor's end of a connection to it with these handlers.
+// serve starts an agent that plays a script, and the editor's end of a connection to it with these
+// handlers.
 func serve(t *testing.T, text string, r *wire.Router) *wire.Conn {
 	t.Helper()
 	ours, theirs := wiretest.Pipes()
@@ -66,7 +67,8 @@ func codeOf(err error) int {
 	return 0
 }
 
-// TestFindingL10OverAPipe does the main job with an editor that has unsaved text of a file and is asked.
+// TestFindingL10OverAPipe does the main job with an editor that has unsaved text of a file and is
+// asked.
 func TestFindingL10OverAPipe(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -102,7 +104,7 @@ func TestFindingL10OverAPipe(t *testing.T) {
 	if err != nil || hello.ProtocolVersion != 1 {
 		t.Fatalf("initialize: %+v, %v", hello, err)
 	}
-	var made choices
+	var made sessionState
 	if err := conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": []any{}}, &made); err != nil {
 		t.Fatal(err)
 	}
@@ -147,14 +149,15 @@ func TestFindingL10StopReasons(t *testing.T) {
 		{agent.TurnResult{Stop: "error", Err: &model.Error{Kind: "cut", Message: "cut"}}, "", wire.CodeInternal},
 		{agent.TurnResult{Stop: "error", Err: errors.New("x")}, "", wire.CodeInternal},
 	} {
-		got, err := answer(tt.r)
+		got, err := promptResultOf(tt.r)
 		if got.StopReason != tt.want || codeOf(err) != tt.code {
 			t.Errorf("%s, %v: %q, %v", tt.r.Stop, tt.r.Err, got.StopReason, err)
 		}
 	}
 }
 
-// TestF158PatchOverACP has a person of an ACP client see the diffs of all files of a patch, and a file of unsaved text get its part of it.
+// TestF158PatchOverACP has a person of an ACP client see the diffs of all files of a patch, and a
+// file of unsaved text get its part of it.
 func TestF158PatchOverACP(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -193,7 +196,7 @@ func TestF158PatchOverACP(t *testing.T) {
 		`call patch {"patch":"*** Update File: a.txt\n-two\n+2\n*** Update File: b.txt\n-red\n+RED\n*** Add File: n/c.txt\n+new"}`+"\n\nsay done\n", r)
 	ctx := t.Context()
 	can := is{"fs": is{"readTextFile": true, "writeTextFile": true}}
-	var made choices
+	var made sessionState
 	var ended promptResult
 	err = errors.Join(conn.Call(ctx, "initialize", is{"protocolVersion": 1, "clientCapabilities": can}, nil),
 		conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": []any{}}, &made))

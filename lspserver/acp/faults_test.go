@@ -31,7 +31,7 @@ type update struct {
 		ToolCallID    string         `json:"toolCallId"`
 		Status        string         `json:"status"`
 		Content       jsontext.Value `json:"content"`
-		ConfigOptions []option       `json:"configOptions"`
+		ConfigOptions []configOption `json:"configOptions"`
 	} `json:"update"`
 }
 
@@ -57,8 +57,9 @@ func (l *listener) take() []update {
 	return out
 }
 
-// TestFaultT2RefusedWrites: where a client refuses fs/write_text_file, the edit has not landed: the call fails with the client's words, the
-// file and the view of it are as they were, and the same edit lands once the client takes it.
+// TestFaultT2RefusedWrites: where a client refuses fs/write_text_file, the edit has not landed: the
+// call fails with the client's words, the file and the view of it are as they were, and the same
+// edit lands once the client takes it.
 func TestFaultT2RefusedWrites(t *testing.T) {
 	refusal := &wire.Error{Code: wire.CodeInternal, Message: "the buffer is read-only"}
 	for name, answers := range map[string][]error{
@@ -107,7 +108,7 @@ func TestFaultT2RefusedWrites(t *testing.T) {
 			conn := serve(t, "call read_file {\"path\":\"a.txt\"}\n\n"+fmt.Sprintf(edit, "two", "2")+fmt.Sprintf(edit, "one", "1")+"say done\n", r)
 			ctx := t.Context()
 			can := is{"fs": is{"readTextFile": true, "writeTextFile": true}}
-			var made choices
+			var made sessionState
 			err = errors.Join(conn.Call(ctx, "initialize", is{"protocolVersion": 1, "clientCapabilities": can}, nil),
 				conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": []any{}}, &made))
 			if err != nil {
@@ -162,8 +163,8 @@ func (n namedModels) Open(name string) (model.Model, error) {
 func (n namedModels) Names() []string { return n }
 func (namedModels) API(string) string { return "" }
 
-// TestFaultT18ChangedModel: a client is notified of a model that the configuration has changed, before the turn that runs with it says
-// anything, and once.
+// TestFaultT18ChangedModel: a client is notified of a model that the configuration has changed,
+// before the turn that runs with it says anything, and once.
 func TestFaultT18ChangedModel(t *testing.T) {
 	dir := t.TempDir()
 	settings := filepath.Join(t.TempDir(), "config.json")
@@ -195,7 +196,7 @@ func TestFaultT18ChangedModel(t *testing.T) {
 		<-code
 	})
 	ctx := t.Context()
-	var made choices
+	var made sessionState
 	err := errors.Join(conn.Call(ctx, "initialize", is{"protocolVersion": 1}, nil),
 		conn.Call(ctx, "session/new", is{"cwd": dir, "mcpServers": []any{}}, &made))
 	if err != nil {

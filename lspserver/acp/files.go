@@ -12,8 +12,8 @@ import (
 	"tandem/lspserver/workspace"
 )
 
-// files is the client as the workspace sees it: an editor without versions, by fs/read_text_file
-// and fs/write_text_file.
+// files implements workspace.Editor by fs/read_text_file and fs/write_text_file, an editor without
+// document versions.
 type files struct{ s *server }
 
 var _ workspace.Editor = files{}
@@ -24,9 +24,9 @@ type fileParams struct {
 	Content   *string `json:"content,omitzero"`
 }
 
-// call asks the client for something about a file, by the path that it knows: below the folder of
-// the session as the client has named that, which may lead over links.
-func (f files) call(ctx context.Context, method string, se *backend.Session, u string, content *string, result any) error {
+// request sends a request about a file. Its path is below the session's folder as the client
+// spelled it, with symbolic links, since a client may not know the resolved one.
+func (f files) request(ctx context.Context, method string, se *backend.Session, u string, content *string, result any) error {
 	path := uri.URI(u).Path()
 	if rel, _ := filepath.Rel(f.s.b.Canonical(se.Cwd()), path); filepath.IsLocal(rel) { // "" is not local
 		path = filepath.Join(se.Cwd(), rel)
@@ -42,8 +42,8 @@ func (f files) call(ctx context.Context, method string, se *backend.Session, u s
 	return err
 }
 
-// Resync gives what the client says of a file. The request names a session: the one that was used
-// last. Before there is one nothing can be asked.
+// Resync reads a file's text from the client. The request must name a session, so it takes the most
+// recently used one and fails before there is any.
 func (f files) Resync(ctx context.Context, u string) (string, int32, error) {
 	se := f.s.b.Latest()
 	if se == nil {
@@ -52,7 +52,7 @@ func (f files) Resync(ctx context.Context, u string) (string, int32, error) {
 	var r struct {
 		Content string `json:"content"`
 	}
-	err := f.call(ctx, "fs/read_text_file", se, u, nil, &r)
+	err := f.request(ctx, "fs/read_text_file", se, u, nil, &r)
 	return r.Content, 0, err
 }
 
@@ -63,9 +63,9 @@ func (f files) Apply(ctx context.Context, d workspace.Delivery) (workspace.Appli
 		return workspace.Applied{}, &workspace.RefusedError{Words: err.Error()}
 	}
 	text := d.New.String()
-	err = f.call(ctx, "fs/write_text_file", se, d.URI, &text, nil)
+	err = f.request(ctx, "fs/write_text_file", se, d.URI, &text, nil)
 	return workspace.Applied{OK: err == nil}, err
 }
 
-// Save has nothing to do: what the client is given it saves.
+// Save does nothing: the client saves each written file itself.
 func (files) Save(context.Context, []string) (map[string]string, error) { return nil, nil }

@@ -7,13 +7,13 @@ import (
 	"tandem/lspserver/protocol"
 )
 
-// Those of the payloads that the protocol has in another form than tandem/session/*.
+// The payloads that differ from those of tandem/session/*.
 type (
 	updateParams struct {
 		SessionID string `json:"sessionId"`
 		Update    any    `json:"update"`
 	}
-	// textBlock is a text that is there also where it is empty.
+	// textBlock is a text block whose text is sent even if it is empty.
 	textBlock struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
@@ -29,43 +29,43 @@ type (
 		Description   string         `json:"description,omitempty"`
 		Meta          *protocol.Meta `json:"_meta,omitempty"`
 	}
-	// option is a choice among values; Type is "select".
-	option struct {
-		ID           string   `json:"id"`
-		Name         string   `json:"name"`
-		Category     string   `json:"category"`
-		Type         string   `json:"type"`
-		CurrentValue string   `json:"currentValue"`
-		Options      []choice `json:"options"`
+	// configOption is a choice among values; Type is "select".
+	configOption struct {
+		ID           string        `json:"id"`
+		Name         string        `json:"name"`
+		Category     string        `json:"category"`
+		Type         string        `json:"type"`
+		CurrentValue string        `json:"currentValue"`
+		Options      []optionValue `json:"options"`
 	}
-	choice struct {
+	optionValue struct {
 		Value string `json:"value"`
 		Name  string `json:"name"`
 	}
-	// question asks for permission. Its call is no update.
-	question struct {
+	// permissionParams asks for permission. Its call is no update.
+	permissionParams struct {
 		protocol.PermissionParams
-		ToolCall call `json:"toolCall"`
+		ToolCall permissionCall `json:"toolCall"`
 	}
-	call struct {
+	permissionCall struct {
 		protocol.Update
 		SessionUpdate string `json:"sessionUpdate,omitempty"`
 	}
-	// options are an update, or the answer to session/set_config_option.
-	options struct {
-		SessionUpdate string   `json:"sessionUpdate,omitempty"`
-		ConfigOptions []option `json:"configOptions"`
+	// configOptions are an update, or the answer to session/set_config_option.
+	configOptions struct {
+		SessionUpdate string         `json:"sessionUpdate,omitempty"`
+		ConfigOptions []configOption `json:"configOptions"`
 	}
 )
 
-// payload is an update in the protocol's form; ok is false for one that it cannot say. notices says
-// that the client takes notices.
-func payload(u protocol.Update, notices bool) (out any, ok bool) {
+// updatePayload converts an update to the protocol's form; ok is false if it has none. notices is
+// set if the client supports notices.
+func updatePayload(u protocol.Update, notices bool) (out any, ok bool) {
 	switch u.SessionUpdate {
 	case "usage_update":
-		return nil, false // it wants the size of the model's window, which is not known; the answer to the prompt has the usage
+		return nil, false // it requires the size of the model's window, which is unknown; the answer to the prompt has the usage
 	case "notice":
-		block, _ := u.Content.(protocol.ContentBlock) // the boundary of a turn is for programs that know Tandem
+		block, _ := u.Content.(protocol.ContentBlock) // turn boundaries are for clients that know Tandem
 		title, rest, _ := strings.Cut(strings.TrimSpace(block.Text), "\n")
 		if title == "" || !notices {
 			return nil, false
@@ -74,12 +74,13 @@ func payload(u protocol.Update, notices bool) (out any, ok bool) {
 	case "tool_call":
 		u.Title = cmp.Or(u.Title, "Tool")
 	}
-	u.Content = content(u.Content)
+	u.Content = contentPayload(u.Content)
 	return u, true
 }
 
-// content is that of an update, with a text in every block of text.
-func content(c any) any {
+// contentPayload converts the content of an update: every text block gets a text, even an empty
+// one.
+func contentPayload(c any) any {
 	switch c := c.(type) {
 	case protocol.ContentBlock:
 		if c.Type == "text" {
@@ -89,7 +90,7 @@ func content(c any) any {
 		out := make([]toolContent, len(c))
 		for i, one := range c {
 			if out[i].ToolContent = one; one.Content != nil {
-				out[i].Content = content(*one.Content)
+				out[i].Content = contentPayload(*one.Content)
 			}
 		}
 		return out
@@ -97,8 +98,8 @@ func content(c any) any {
 	return c
 }
 
-// permission is a question for permission in the protocol's form.
-func permission(p protocol.PermissionParams) question {
-	p.ToolCall.Content = content(p.ToolCall.Content)
-	return question{p, call{Update: p.ToolCall}}
+// permissionPayload converts a permission request to the protocol's form.
+func permissionPayload(p protocol.PermissionParams) permissionParams {
+	p.ToolCall.Content = contentPayload(p.ToolCall.Content)
+	return permissionParams{p, permissionCall{Update: p.ToolCall}}
 }

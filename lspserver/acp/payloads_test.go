@@ -8,7 +8,8 @@ import (
 	"tandem/lspserver/updates"
 )
 
-// What the protocol has in another form than tandem/session/update is said in its form, or not at all.
+// What the protocol has in another form than tandem/session/update is said in its form, or not at
+// all.
 func TestFindingL10Payloads(t *testing.T) {
 	text := func(s string) []protocol.ToolContent {
 		block := updates.Text(s)
@@ -49,7 +50,7 @@ func TestFindingL10Payloads(t *testing.T) {
 		},
 		{"usage without a size", true, protocol.Update{SessionUpdate: "usage_update", Used: 5, Usage: &protocol.Usage{}}, ""},
 	} {
-		out, ok := payload(tt.u, tt.notices)
+		out, ok := updatePayload(tt.u, tt.notices)
 		if ok != (tt.want != "") {
 			t.Errorf("%s: said is %v", tt.name, ok)
 		}
@@ -69,7 +70,7 @@ func TestFindingL10Payloads(t *testing.T) {
 
 // A picture of a result reaches the client whole.
 func TestContentOfOtherTypes(t *testing.T) {
-	u, _ := payload(protocol.Update{SessionUpdate: "tool_call_update", ToolCallID: "c", Content: []protocol.ToolContent{
+	u, _ := updatePayload(protocol.Update{SessionUpdate: "tool_call_update", ToolCallID: "c", Content: []protocol.ToolContent{
 		{Type: "content", Content: &protocol.ContentBlock{Type: "image", MimeType: "image/png", Data: "eA=="}},
 		{Type: "content", Content: &protocol.ContentBlock{Type: "text"}},
 	}}, false)

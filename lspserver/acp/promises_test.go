@@ -45,7 +45,7 @@ func (b *lockedBuffer) String() string {
 // editor is a connected client with one session, the updates that it got, and the server's log.
 type editor struct {
 	*wire.Conn
-	made choices
+	made sessionState
 	log  lockedBuffer
 	listener
 }
@@ -151,8 +151,8 @@ func TestPermissionAnswers(t *testing.T) {
 	}
 }
 
-// TestPathsOfTheClient: a file of the session's folder has the path by which the client named the folder, a link's too; a file of
-// another folder keeps its own.
+// TestPathsOfTheClient: a file of the session's folder has the path by which the client named the
+// folder, a link's too; a file of another folder keeps its own.
 func TestPathsOfTheClient(t *testing.T) {
 	dir := folder(t)
 	for _, d := range []string{"real", "other"} {
@@ -187,8 +187,8 @@ func TestPathsOfTheClient(t *testing.T) {
 	}
 }
 
-// TestRefusedRequests: a request about a session that is not open, or with what cannot be set, is refused with the protocol's code, and
-// sets nothing.
+// TestRefusedRequests: a request about a session that is not open, or with what cannot be set, is
+// refused with the protocol's code, and sets nothing.
 func TestRefusedRequests(t *testing.T) {
 	e := connect(t, namedModels{"script/one", "script/two"}, wire.NewRouter(), is{}, is{"cwd": t.TempDir()})
 	id := e.made.SessionID
@@ -214,7 +214,7 @@ func TestRefusedRequests(t *testing.T) {
 			t.Errorf("%s %v: %v, want %d", tt.method, tt.p, err, tt.code)
 		}
 	}
-	var set options
+	var set configOptions
 	err := e.Call(t.Context(), "session/set_config_option", is{"sessionId": id, "configId": "model", "value": "script/two"}, &set)
 	if err != nil || len(set.ConfigOptions) != 1 || set.ConfigOptions[0].CurrentValue != "script/two" {
 		t.Errorf("%+v, %v", set, err)
@@ -233,15 +233,15 @@ func (m refusingModels) Open(name string) (model.Model, error) {
 
 func (refusingModels) Names() []string { return nil }
 
-// TestModelsOnOffer: the options are the models, each once, and the one in use among them also where no list has it; one that cannot be
-// opened is refused.
+// TestModelsOnOffer: the options are the models, each once, and the one in use among them also
+// where no list has it; one that cannot be opened is refused.
 func TestModelsOnOffer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		m    model.Opener
-		want []choice
+		want []optionValue
 	}{
-		"listed":     {namedModels{"", "b"}, []choice{{"", ""}, {"b", "b"}}},
-		"not listed": {refusingModels{models{"say x"}}, []choice{{"script/test", "script/test"}}},
+		"listed":     {namedModels{"", "b"}, []optionValue{{"", ""}, {"b", "b"}}},
+		"not listed": {refusingModels{models{"say x"}}, []optionValue{{"script/test", "script/test"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := connect(t, tt.m, wire.NewRouter(), is{}, is{"cwd": t.TempDir()})
@@ -258,7 +258,8 @@ func TestModelsOnOffer(t *testing.T) {
 	}
 }
 
-// TestCancelEndsTheTurn: session/cancel ends the turn of its session while it waits for a permission, and that of no other.
+// TestCancelEndsTheTurn: session/cancel ends the turn of its session while it waits for a
+// permission, and that of no other.
 func TestCancelEndsTheTurn(t *testing.T) {
 	dir := folder(t)
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
@@ -285,7 +286,8 @@ func TestCancelEndsTheTurn(t *testing.T) {
 	}
 }
 
-// TestNoticesAreDeclared: a warning reaches the sessions of a client that takes notices, and no other; the log has it either way.
+// TestNoticesAreDeclared: a warning reaches the sessions of a client that takes notices, and no
+// other; the log has it either way.
 func TestNoticesAreDeclared(t *testing.T) {
 	for name, tt := range map[string]struct {
 		can  is
@@ -325,7 +327,8 @@ func direct(t *testing.T) (*server, *lockedBuffer) {
 	return s, log
 }
 
-// TestProblemsWarnOnce: of the configuration's problems those are warnings that are bad and were not shown before.
+// TestProblemsWarnOnce: of the configuration's problems those are warnings that are bad and were
+// not shown before.
 func TestProblemsWarnOnce(t *testing.T) {
 	s, log := direct(t)
 	face{s}.Problems(t.Context(), []backend.Problem{
@@ -336,7 +339,8 @@ func TestProblemsWarnOnce(t *testing.T) {
 	}
 }
 
-// TestNothingWrittenWithoutSession: where there is no session, the client is neither asked for a file's text nor given one.
+// TestNothingWrittenWithoutSession: where there is no session, the client is neither asked for a
+// file's text nor given one.
 func TestNothingWrittenWithoutSession(t *testing.T) {
 	s, _ := direct(t) // a call without a connection would be a panic
 	var refused *workspace.RefusedError
@@ -350,7 +354,8 @@ func TestNothingWrittenWithoutSession(t *testing.T) {
 	}
 }
 
-// TestFailedWritesHaveNotLanded: a write has landed where the client says so, and where it refuses or is gone it has not.
+// TestFailedWritesHaveNotLanded: a write has landed where the client says so, and where it refuses
+// or is gone it has not.
 func TestFailedWritesHaveNotLanded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer error

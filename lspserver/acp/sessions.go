@@ -19,7 +19,7 @@ import (
 	"tandem/tools/gate"
 )
 
-// The codes of errors that the protocol has beside JSON-RPC's.
+// Error codes of the protocol, beside those of JSON-RPC.
 const (
 	codeAuthRequired = -32000
 	codeNotFound     = -32002
@@ -37,8 +37,8 @@ func (s *server) sessionRoutes(r *wire.Router) {
 	wire.Handle(r, "session/set_config_option", s.setOption)
 }
 
-// coded turns what the backend refuses into the protocol's codes.
-func coded(err error) error {
+// toWireError maps errors of the backend to the protocol's codes.
+func toWireError(err error) error {
 	var e *backend.Error
 	if !errors.As(err, &e) {
 		return err
@@ -54,55 +54,55 @@ func invalid(format string, args ...any) error {
 	return &wire.Error{Code: wire.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// view is a session as the client is shown it; told is the model that the client was told of last.
+// view shows a session to the client. reportedModel is the model that the client was last sent.
 type view struct {
 	*updates.Stream
-	told atomic.Value
+	reportedModel atomic.Value
 }
 
-// setup is how a session is begun or gone on with.
-type setup struct {
+// sessionParams are the parameters of session/new and session/load.
+type sessionParams struct {
 	Cwd                   string            `json:"cwd"`
 	AdditionalDirectories []string          `json:"additionalDirectories"`
 	MCPServers            []json.RawMessage `json:"mcpServers"`
 	SessionID             string            `json:"sessionId"`
 }
 
-// choices say what a session can be set to.
-type choices struct {
+// sessionState lists the modes and options of a session.
+type sessionState struct {
 	SessionID     string             `json:"sessionId,omitempty"`
 	Modes         protocol.ModeState `json:"modes"`
-	ConfigOptions []option           `json:"configOptions"`
+	ConfigOptions []configOption     `json:"configOptions"`
 }
 
-func (s *server) newSession(ctx context.Context, p setup) (choices, error) {
-	return s.open(ctx, p, func(servers []backend.MCPServer) (*backend.Session, error) {
+func (s *server) newSession(ctx context.Context, p sessionParams) (sessionState, error) {
+	return s.openSession(ctx, p, func(servers []backend.MCPServer) (*backend.Session, error) {
 		return s.b.New(backend.NewSession{Cwd: p.Cwd, More: p.AdditionalDirectories, Servers: servers})
 	})
 }
 
-func (s *server) loadSession(ctx context.Context, p setup) (choices, error) {
-	return s.open(ctx, p, func(servers []backend.MCPServer) (*backend.Session, error) {
+func (s *server) loadSession(ctx context.Context, p sessionParams) (sessionState, error) {
+	return s.openSession(ctx, p, func(servers []backend.MCPServer) (*backend.Session, error) {
 		return s.b.Load(ctx, p.SessionID, p.Cwd, servers...)
 	})
 }
 
-// open begins a session or goes on with one, and says what it can be set to.
-func (s *server) open(ctx context.Context, p setup, begin func(servers []backend.MCPServer) (*backend.Session, error)) (choices, error) {
+// openSession creates or loads a session and returns its modes and options.
+func (s *server) openSession(ctx context.Context, p sessionParams, begin func(servers []backend.MCPServer) (*backend.Session, error)) (sessionState, error) {
 	if p.Cwd == "" {
-		return choices{}, invalid("cwd is missing: the absolute path of the folder to work in.")
+		return sessionState{}, invalid("cwd is missing: the absolute path of the folder to work in.")
 	}
 	servers, err := updates.Servers(p.MCPServers)
 	if err != nil {
-		return choices{}, invalid("%v.", err)
+		return sessionState{}, invalid("%v.", err)
 	}
 	se, err := begin(servers)
 	if err != nil {
-		return choices{}, err
+		return sessionState{}, err
 	}
 	wire.After(ctx, func() { s.b.Met(se) })
-	c := choices{
-		SessionID: se.ID(), ConfigOptions: s.optionsOf(se), Modes: protocol.ModeState{CurrentModeID: string(se.Mode())},
+	c := sessionState{
+		SessionID: se.ID(), ConfigOptions: s.modelOptions(se), Modes: protocol.ModeState{CurrentModeID: string(se.Mode())},
 	}
 	for _, m := range gate.Modes() {
 		c.Modes.AvailableModes = append(c.Modes.AvailableModes, protocol.Choice{ID: string(m.Mode), Name: m.Name})
@@ -113,24 +113,24 @@ func (s *server) open(ctx context.Context, p setup, begin func(servers []backend
 // modelOption is the id of the option that is the session's model.
 const modelOption = "model"
 
-// optionsOf are a session's options, which the client knows from now on.
-func (s *server) optionsOf(se *backend.Session) []option {
-	o := option{ID: modelOption, Name: "Model", Category: "model", Type: "select", CurrentValue: se.Model()}
+// modelOptions are a session's options, which the client knows from now on.
+func (s *server) modelOptions(se *backend.Session) []configOption {
+	o := configOption{ID: modelOption, Name: "Model", Category: "model", Type: "select", CurrentValue: se.Model()}
 	names := s.b.Models()
 	if !slices.Contains(names, o.CurrentValue) {
 		names = append([]string{o.CurrentValue}, names...)
 	}
 	for _, n := range names {
-		o.Options = append(o.Options, choice{Value: n, Name: n})
+		o.Options = append(o.Options, optionValue{Value: n, Name: n})
 	}
-	se.View.(*view).told.Store(o.CurrentValue)
-	return []option{o}
+	se.View.(*view).reportedModel.Store(o.CurrentValue)
+	return []configOption{o}
 }
 
-// tellModel tells of a model that was changed elsewhere, as by the configuration.
-func (s *server) tellModel(se *backend.Session) {
-	if se.View.(*view).told.Load() != se.Model() {
-		s.update(se.ID(), options{SessionUpdate: "config_option_update", ConfigOptions: s.optionsOf(se)})
+// notifyModel sends the session's model if it was changed elsewhere, such as by the configuration.
+func (s *server) notifyModel(se *backend.Session) {
+	if se.View.(*view).reportedModel.Load() != se.Model() {
+		s.update(se.ID(), configOptions{SessionUpdate: "config_option_update", ConfigOptions: s.modelOptions(se)})
 	}
 }
 
@@ -159,8 +159,8 @@ type promptResult struct {
 	Meta       protocol.Meta `json:"_meta"` // turn and usage
 }
 
-// prompt begins the turn before anything later is looked at, so that a cancel right behind it finds
-// it.
+// prompt starts the turn before any later message is handled, so that a cancel right after it finds
+// the turn.
 func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(context.Context) (promptResult, error), error) {
 	se, err := s.b.Find(p.SessionID)
 	if err != nil {
@@ -171,17 +171,17 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 		return nil, err
 	}
 	return func(ctx context.Context) (promptResult, error) {
-		r, err := run(ctx, func() { s.tellModel(se) })
+		r, err := run(ctx, func() { s.notifyModel(se) })
 		if err != nil {
 			return promptResult{}, err
 		}
-		return answer(r)
+		return promptResultOf(r)
 	}, nil
 }
 
-// answer is how a turn ended. A reason that the protocol does not have becomes the next one that it
-// has; what has happened a notice has said.
-func answer(r agent.TurnResult) (promptResult, error) {
+// promptResultOf is the result of a turn. A stop reason that the protocol lacks is mapped to the
+// closest one; a notice has explained it.
+func promptResultOf(r agent.TurnResult) (promptResult, error) {
 	stop := r.Stop
 	switch stop {
 	case agent.EndTurn, agent.MaxTokens, agent.MaxTurnRequests, agent.Refusal, agent.Cancelled:
@@ -208,15 +208,16 @@ func (s *server) cancel(_ context.Context, p protocol.SessionParams) {
 	}
 }
 
-// choose are the parameters of both ways to set something: ModeID of one, the others of the other.
-type choose struct {
+// setParams are the parameters of session/set_mode (ModeID) and session/set_config_option (the
+// others).
+type setParams struct {
 	SessionID string `json:"sessionId"`
 	ModeID    string `json:"modeId"`
 	ConfigID  string `json:"configId"`
 	Value     string `json:"value"`
 }
 
-func (s *server) setMode(_ context.Context, p choose) (protocol.Empty, error) {
+func (s *server) setMode(_ context.Context, p setParams) (protocol.Empty, error) {
 	se, err := s.b.Find(p.SessionID)
 	if err != nil {
 		return protocol.Empty{}, err
@@ -224,16 +225,16 @@ func (s *server) setMode(_ context.Context, p choose) (protocol.Empty, error) {
 	return protocol.Empty{}, backend.Refused(se.SetMode(gate.Mode(p.ModeID)))
 }
 
-func (s *server) setOption(_ context.Context, p choose) (options, error) {
+func (s *server) setOption(_ context.Context, p setParams) (configOptions, error) {
 	se, err := s.b.Find(p.SessionID)
 	if err != nil {
-		return options{}, err
+		return configOptions{}, err
 	}
 	if p.ConfigID != modelOption || p.Value == "" {
-		return options{}, invalid("there is no option %.40q with the value %.80q; %s is the one.", p.ConfigID, p.Value, modelOption)
+		return configOptions{}, invalid("there is no option %.40q with the value %.80q; %s is the one.", p.ConfigID, p.Value, modelOption)
 	}
 	if err := se.SetModel(p.Value); err != nil {
-		return options{}, backend.Refused(err)
+		return configOptions{}, backend.Refused(err)
 	}
-	return options{ConfigOptions: s.optionsOf(se)}, nil
+	return configOptions{ConfigOptions: s.modelOptions(se)}, nil
 }
