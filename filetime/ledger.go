@@ -41,6 +41,7 @@ type view struct {
 	shown      []span // over Text, sorted, apart
 	diverged   bool
 	lastOwnRev uint64 // the last own revision that Text holds
+	textRev    uint64 // the latest revision with Text, 0 for none
 	bytes      int    // how much of it was put in front of the model as such, not carried from elsewhere
 }
 
@@ -99,12 +100,9 @@ func (f *FileTime) UserRanges(s Snapshot) []text.Range {
 	if !ok {
 		return nil
 	}
-	var typed []span
-	for _, r := range revs {
-		if r.Rev <= s.Rev {
-			typed = carrySpans(typed, r.Set, r.Author == User)
-		}
-	}
+	typed := carryOver(first, s.Rev, nil, revs, func(typed []span, r Revision) []span {
+		return carrySpans(typed, r.Set, r.Author == User)
+	})
 	var out []text.Range
 	for _, t := range mergeSpans(typed) {
 		out = append(out, text.Range{Start: t.start, End: t.end})
@@ -253,7 +251,7 @@ func (f *FileTime) see(s Snapshot, seen []span) {
 			return
 		}
 	}
-	v := &view{View: View{Text: s.Text, Rev: s.Rev}, bytes: bytes}
+	v := &view{View: View{Text: s.Text, Rev: s.Rev}, bytes: bytes, textRev: s.Rev}
 	if n := len(list); n > 0 && list[n-1].Rev == s.Rev {
 		v.shown = carrySpans(list[n-1].shown, list[n-1].Since, false)
 	}
@@ -344,7 +342,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 		}
 	}
 	// No view could take the edit in: the text after it is a view of its own.
-	v := &view{View: View{Text: l.After, Rev: l.Rev}}
+	v := &view{View: View{Text: l.After, Rev: l.Rev}, textRev: l.Rev}
 	if n := len(list); n > 0 {
 		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
 	}
@@ -432,6 +430,10 @@ func (v *view) advance(session string, revs []Revision) {
 			}
 			v.diverged = true // what it holds is no more what the model believes
 		}
+		if v.textRev > 0 && r.Restores == v.textRev { // an undo of all that others did
+			v.Since, others, v.textRev, v.By = nil, others[:0], r.Rev, 0
+			continue
+		}
 		if len(v.Since) == 0 && len(others) == 0 {
 			v.By = 0
 		}
@@ -463,6 +465,9 @@ func (v *view) applyOwn(set text.Set) bool {
 	v.shown = carrySpans(v.shown, back.Set, true)
 	v.Text, v.Since = next, since
 	v.show(span{})
+	if v.textRev = 0; len(since) == 0 {
+		v.textRev = v.Rev
+	}
 	return true
 }
 
@@ -490,6 +495,30 @@ func mergeSpans(list []span) []span {
 		merged = append(merged, s)
 	}
 	return merged
+}
+
+// carryOver carries what is known at revision from over the revisions up to another. One that
+// restores a revision among them has what was known then; a change by a tool call is never an undo.
+func carryOver[S any](from, to uint64, known S, revs []Revision, step func(S, Revision) S) S {
+	restored := map[uint64]bool{}
+	for _, r := range revs {
+		restored[r.Restores] = true
+	}
+	then := map[uint64]S{from: known}
+	for _, r := range revs {
+		if r.Rev > to {
+			break
+		}
+		if was, ok := then[r.Restores]; ok && r.Restores > 0 && r.Session == "" {
+			known = was
+		} else {
+			known = step(known, r)
+		}
+		if restored[r.Rev] {
+			then[r.Rev] = known
+		}
+	}
+	return known
 }
 
 // carrySpans maps spans through a set. What the set inserted is part of them only where own says

@@ -62,13 +62,9 @@ func (f *FileTime) StandingEdits(what string, now Snapshot) []text.Range {
 		if !ok {
 			continue
 		}
-		places := slices.Clone(m.ranges)
-		for _, r := range revs {
-			if r.Rev > now.Rev {
-				break
-			}
-			places = carryRanges(places, r.Set)
-		}
+		places := carryOver(m.rev, now.Rev, m.ranges, revs, func(places []editedRange, r Revision) []editedRange {
+			return carryRanges(places, r.Set)
+		})
 		for _, p := range places {
 			out = append(out, text.Range{Start: p.start, End: p.end})
 		}

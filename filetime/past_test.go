@@ -78,3 +78,105 @@ func TestRestoresWithinLimit(t *testing.T) {
 		}
 	}
 }
+
+// undone is a file whose history says what each of its revisions restores, as the workspace does.
+type undone struct {
+	history
+	past Past
+	now  text.Text
+	rev  uint64
+}
+
+func newUndone(s string) *undone {
+	u := &undone{now: text.New(s), rev: 1}
+	u.past.Add(1, u.now)
+	return u
+}
+
+func (u *undone) snapshot() Snapshot {
+	return Snapshot{Path: "f", Text: u.now, Rev: u.rev, Exists: true}
+}
+
+func (u *undone) change(set text.Set, r Revision) {
+	u.now = set.Apply(u.now)
+	u.rev++
+	u.past.Add(u.rev, u.now)
+	r.Rev, r.Set, r.Restores = u.rev, set, u.past.Restores(u.rev)
+	u.revs = append(u.revs, r)
+}
+
+// TestUndoInTheLedger: what others have changed and taken back, they have not changed, whatever it was told with, and by nobody.
+func TestUndoInTheLedger(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := newUndone("one two three\n")
+		f := New(u, "s", nil)
+		f.Read(u.snapshot(), 1, 1)
+		own := text.Set{{Start: 0, End: 3, New: "1"}}
+		if rapid.Bool().Draw(t, "own edit first") {
+			before := u.now
+			u.change(own, Revision{Author: Agent, Session: "s", Call: "c"})
+			f.Wrote(LandedFile{Path: "f", Before: before, After: u.now, Set: own, Rev: u.rev, Applied: true})
+		}
+		texts := []text.Text{u.now}
+		for range rapid.IntRange(1, 6).Draw(t, "steps") {
+			if rapid.Bool().Draw(t, "undo") {
+				to := rapid.SampledFrom(texts).Draw(t, "to")
+				u.change(text.Set{{Start: 0, End: u.now.Len(), New: to.String()}}, Revision{Author: User})
+			} else {
+				at := rapid.IntRange(0, u.now.Len()-1).Draw(t, "at")
+				u.change(text.Set{{Start: at, End: at + 1, New: rapid.SampledFrom([]string{"x", "yy"}).Draw(t, "new")}}, Revision{Author: User})
+			}
+			texts = append(texts, u.now)
+			if rapid.Bool().Draw(t, "look") {
+				f.Since(u.snapshot())
+			}
+		}
+		views, err := f.Assert(u.snapshot(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range views {
+			if !v.Since.Apply(v.Text).Equal(u.now) {
+				t.Fatalf("%v leads from %q elsewhere than to %q", v.Since, v.Text.String(), u.now.String())
+			}
+			if v.Text.Equal(u.now) && (len(v.Since) > 0 || v.By != 0) {
+				t.Fatalf("%q is as the model knows it, and was changed by %d: %v", u.now.String(), v.By, v.Since)
+			}
+		}
+		f.Read(u.snapshot(), 1, 1)
+		again, err := f.Assert(u.snapshot(), false)
+		if known := views[0].Text.Equal(u.now); err != nil || known && len(again) != len(views) {
+			t.Fatalf("%d views of %d texts", len(again), len(views))
+		}
+	})
+}
+
+// TestEditStandsAfterRedo: an edit that an editor has taken back does not stand, and stands when the editor brings it again; what
+// the user typed is theirs once more, and what the undo brought back is not.
+func TestEditStandsAfterRedo(t *testing.T) {
+	u := newUndone("one\nbeta\n")
+	f := New(u, "s", nil)
+	f.Read(u.snapshot(), 1, 2)
+	typed := text.Set{{Start: 0, End: 0, New: "mine "}}
+	u.change(typed, Revision{Author: User})
+	before, set := u.now, text.Set{{Start: 9, End: 13, New: "BETA"}}
+	u.change(set, Revision{Author: Agent, Session: "s", Call: "c"})
+	l := LandedFile{Path: "f", Before: before, After: u.now, Set: set, Rev: u.rev, Applied: true}
+	f.RecordEdit("edit", l, []text.Range{{Start: 9, End: 13}})
+	check := func(standing int) {
+		t.Helper()
+		if got := f.StandingEdits("edit", u.snapshot()); len(got) != standing {
+			t.Errorf("of %q stands %v", u.now.String(), got)
+		}
+		if got := f.UserRanges(u.snapshot()); len(got) != 1 || got[0] != (text.Range{Start: 0, End: 5}) {
+			t.Errorf("of %q the user typed %v", u.now.String(), got)
+		}
+	}
+	check(1)
+	for range 2 {
+		u.change(set.Inverse(before), Revision{Author: User})
+		check(0)
+		u.change(set, Revision{Author: User})
+		check(1)
+	}
+}
