@@ -17,7 +17,7 @@ var narrow = []string{
 	"lspserver/acp", "lspserver/client", "lspserver/doctor", "lspserver/fileuri", "lspserver/languages",
 	"lspserver/logs", "lspserver/review", "lspserver/state", "lspserver/terminal", "lspserver/updates",
 	"lspserver/wire", "sandbox", "sandbox/autorun", "sandbox/baseline", "sandbox/dial", "sandbox/git",
-	"sandbox/proxy", "sandbox/tree", "sandbox/tree/trigrams", "sandbox/userinfo", "tools/builtin",
+	"sandbox/proxy", "sandbox/tree", "sandbox/search/trigrams", "sandbox/userinfo", "tools/builtin",
 	"tools/clarify", "tools/code", "tools/edit", "tools/entry", "tools/exampletool", "tools/fetch",
 	"tools/fileinfo", "tools/foreign", "tools/grep", "tools/hooks", "tools/jobs", "tools/list",
 	"tools/mkdir", "tools/move", "tools/outputs",

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tandem/sandbox"
-	"tandem/sandbox/tree/trigrams"
+	"tandem/sandbox/search/trigrams"
 )
 
 // candidate is a file to be searched.

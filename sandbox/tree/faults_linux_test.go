@@ -9,7 +9,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
 
-	"tandem/sandbox/tree/trigrams"
+	"tandem/sandbox/search/trigrams"
 )
 
 // mapping is a file that is mapped into memory.

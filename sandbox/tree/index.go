@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"tandem/sandbox"
-	"tandem/sandbox/tree/trigrams"
+	"tandem/sandbox/search/trigrams"
 )
 
 // Indexes are trigram indexes of roots, kept between scans: a table of the files of each root, and

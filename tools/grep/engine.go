@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"tandem/filetime/text"
+	"tandem/sandbox/search/regex"
 	"tandem/sandbox/tree"
-	"tandem/tools/regex"
 )
 
 // engine searches files in the order of compare, several at a time.

@@ -13,8 +13,8 @@ import (
 
 	"tandem/filetime"
 	"tandem/sandbox"
+	"tandem/sandbox/search/regex"
 	"tandem/sandbox/tree"
-	"tandem/tools/regex"
 )
 
 // searcher is a way to search. It hands what it finds to a sink, file by file in the order of
