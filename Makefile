@@ -81,7 +81,7 @@ live:
 # planted files are found. TIMES=100 is what is written down.
 TIMES ?= 5
 security:
-	@go test -count=1 -v -timeout 120m -run '^TestFigures' ./sandbox ./sandbox/autorun -times=$(TIMES)
+	@go test -count=1 -v -timeout 120m -run '^TestFigures' ./sandbox ./sandbox/effects/autorun -times=$(TIMES)
 	@go test -count=1 -run '^$$' -bench '^BenchmarkAudit$$' ./agent/store
 
 # Changes code one place at a time and wants a room's own tests to notice it. ROOMS names some rooms.

@@ -16,7 +16,7 @@ var narrow = []string{
 	"filetime/disk", "filetime/locks", "filetime/text", "filetime/text/show", "filetime/watch",
 	"lspserver/acp", "lspserver/client", "lspserver/doctor", "lspserver/fileuri", "lspserver/languages",
 	"lspserver/logs", "lspserver/review", "lspserver/state", "lspserver/terminal", "lspserver/updates",
-	"lspserver/wire", "sandbox", "sandbox/autorun", "sandbox/baseline", "sandbox/dial", "sandbox/git",
+	"lspserver/wire", "sandbox", "sandbox/dial", "sandbox/effects", "sandbox/effects/autorun", "sandbox/git",
 	"sandbox/proxy", "sandbox/tree", "sandbox/search/trigrams", "sandbox/userinfo", "tools/builtin",
 	"tools/clarify", "tools/code", "tools/edit", "tools/entry", "tools/exampletool", "tools/fetch",
 	"tools/fileinfo", "tools/foreign", "tools/grep", "tools/hooks", "tools/jobs", "tools/list",

@@ -13,7 +13,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
-	"tandem/sandbox/autorun"
+	"tandem/sandbox/effects/autorun"
 	"tandem/tools"
 	"tandem/tools/hooks"
 	"tandem/tools/run"

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tandem/sandbox/gitdir"
+	"tandem/sandbox/git"
 )
 
 // plainly is the class of a path by each row at each of its names.
@@ -68,8 +68,8 @@ func TestClassesOfEntries(t *testing.T) {
 		s.machine.homes = rapid.SampledFrom([][]string{nil, {"/home"}, {"/a/home"}}).Draw(t, "homes")
 		s.machine.administrator = rapid.SampledFrom([]string{"", "/root", "/a/root"}).Draw(t, "administrator")
 		if rapid.Bool().Draw(t, "settings of git") {
-			s.named = map[string][]gitdir.Named{"/": {
-				{Path: "/hooks", Role: gitdir.Hooks}, {Path: "/a", Role: gitdir.Hooks, Known: true}, {Path: paths.Draw(t, "named")},
+			s.named = map[string][]git.Named{"/": {
+				{Path: "/hooks", Role: git.Hooks}, {Path: "/a", Role: git.Hooks, Known: true}, {Path: paths.Draw(t, "named")},
 			}}
 		}
 		special := slices.DeleteFunc(slices.Concat(s.internal, s.machine.homes, []string{s.home, s.machine.etc, s.machine.administrator}),
@@ -111,10 +111,10 @@ func TestClassesBesideWhatCounts(t *testing.T) {
 		"homes":         func(s *Roots, at string) { s.machine.homes = []string{at} },
 		"administrator": func(s *Roots, at string) { s.machine.administrator = at },
 		"hooks": func(s *Roots, at string) {
-			s.named = map[string][]gitdir.Named{"/a": {{Path: at, Role: gitdir.Hooks}}}
+			s.named = map[string][]git.Named{"/a": {{Path: at, Role: git.Hooks}}}
 		},
 		"known hooks": func(s *Roots, at string) {
-			s.named = map[string][]gitdir.Named{"/a": {{Path: at, Role: gitdir.Hooks, Known: true}}}
+			s.named = map[string][]git.Named{"/a": {{Path: at, Role: git.Hooks, Known: true}}}
 		},
 	} {
 		s := &Roots{}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tandem/sandbox/gitdir"
+	"tandem/sandbox/git"
 )
 
 // maxRepositories is how many repositories below the roots are protected from commands before they
@@ -43,7 +43,7 @@ func (s *Roots) name(p *Paths) {
 		found := namedOf(root, p.Home, own)
 		s.mu.Lock()
 		if s.named == nil {
-			s.named = map[string][]gitdir.Named{}
+			s.named = map[string][]git.Named{}
 		}
 		s.named[root] = found
 		s.mu.Unlock()
@@ -59,8 +59,8 @@ func (p *Paths) repositories() (all []repository) {
 		}
 	}
 	for _, root := range p.write {
-		if git := filepath.Join(root, ".git"); isDir(git) && isGit(git) {
-			add(repository{at: git})
+		if dotGit := filepath.Join(root, ".git"); isDir(dotGit) && isGit(dotGit) {
+			add(repository{at: dotGit})
 		} else if r, ok := p.linked(root); ok {
 			add(r)
 		}
@@ -101,23 +101,23 @@ func repositoriesIn(folder string, depth int, f func(at string)) {
 // belongs to the root, it is only shown: what stands in the root alone would open any repository of
 // the user to commands.
 func (p *Paths) linked(root string) (r repository, ok bool) {
-	git := filepath.Join(root, ".git")
-	at := Canonical(git)
-	if target, ok := gitdir.Pointer(settled(at)); ok {
-		at = Canonical(gitdir.From(root, target))
+	dotGit := filepath.Join(root, ".git")
+	at := Canonical(dotGit)
+	if target, ok := git.Pointer(settled(at)); ok {
+		at = Canonical(git.From(root, target))
 	}
-	if r = (repository{at: at, linked: true}); at == git || !isGit(at) || rootOf(p.write, at) != "" {
+	if r = (repository{at: at, linked: true}); at == dotGit || !isGit(at) || rootOf(p.write, at) != "" {
 		return r, false
 	}
-	if tree := gitdir.Value(settled(filepath.Join(at, "config")), "core.worktree"); tree != "" {
-		r.shown = Canonical(gitdir.From(at, tree)) != root
+	if tree := git.Value(settled(filepath.Join(at, "config")), "core.worktree"); tree != "" {
+		r.shown = Canonical(git.From(at, tree)) != root
 		return r, true
 	}
 	r.shown = true
 	if filepath.Base(filepath.Dir(at)) == "worktrees" && strings.TrimSpace(settled(filepath.Join(at, "commondir"))) == "../.." {
 		r.common = filepath.Dir(filepath.Dir(at))
 		back := strings.TrimSpace(settled(filepath.Join(at, "gitdir")))
-		r.shown = !isGit(r.common) || back == "" || Canonical(gitdir.From(at, back)) != git
+		r.shown = !isGit(r.common) || back == "" || Canonical(git.From(at, back)) != dotGit
 	}
 	return r, true
 }
@@ -136,7 +136,7 @@ func (p *Paths) Linked() (all []string) {
 
 // isGit says that git takes a folder as a repository.
 func isGit(at string) bool {
-	return gitdir.Is(func(name string) bool { return there(filepath.Join(at, name)) })
+	return git.IsRepository(func(name string) bool { return there(filepath.Join(at, name)) })
 }
 
 // settled is the text of a regular file that is not long; "" of everything else.
@@ -166,24 +166,24 @@ func (p *Paths) GitSettings() map[string]string {
 
 // namedOf is what the settings of the repository of a root name, that of a folder above it
 // included. own are those of the person.
-func namedOf(root, home string, own map[string]string) []gitdir.Named {
+func namedOf(root, home string, own map[string]string) []git.Named {
 	for top := root; ; top = filepath.Dir(top) {
-		git := filepath.Join(top, ".git")
-		target, pointer := gitdir.Pointer(settled(git))
+		dotGit := filepath.Join(top, ".git")
+		target, pointer := git.Pointer(settled(dotGit))
 		if pointer {
-			git = gitdir.From(top, target)
-			if common := strings.TrimSpace(settled(filepath.Join(git, "commondir"))); common != "" {
-				git = gitdir.From(git, common)
+			dotGit = git.From(top, target)
+			if common := strings.TrimSpace(settled(filepath.Join(dotGit, "commondir"))); common != "" {
+				dotGit = git.From(dotGit, common)
 			}
 		}
-		if isGit(git) {
-			var found []gitdir.Named
+		if isGit(dotGit) {
+			var found []git.Named
 			for _, name := range []string{"config", "config.worktree"} {
-				at := filepath.Join(git, name)
-				found = append(found, gitdir.NamedBy(settled(at), at, home, []string{top})...)
+				at := filepath.Join(dotGit, name)
+				found = append(found, git.NamedBy(settled(at), at, home, []string{top})...)
 			}
 			for at, text := range own {
-				found = append(found, gitdir.NamedBy(text, at, home, []string{top})...)
+				found = append(found, git.NamedBy(text, at, home, []string{top})...)
 			}
 			return found
 		}
@@ -194,7 +194,7 @@ func namedOf(root, home string, own map[string]string) []gitdir.Named {
 }
 
 // namedIn is what the settings of the repository of a write root name.
-func (s *Roots) namedIn(root string) []gitdir.Named {
+func (s *Roots) namedIn(root string) []git.Named {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.named[root]
@@ -202,12 +202,12 @@ func (s *Roots) namedIn(root string) []gitdir.Named {
 
 // executes says that git executes what is at a canonical path, or reads settings from it, because a
 // setting names it.
-func executes(all []gitdir.Named, canonical string) bool {
-	return slices.ContainsFunc(all, func(n gitdir.Named) bool {
+func executes(all []git.Named, canonical string) bool {
+	return slices.ContainsFunc(all, func(n git.Named) bool {
 		if n.Known {
-			return filepath.Dir(canonical) == n.Path && gitdir.Hook(filepath.Base(canonical))
+			return filepath.Dir(canonical) == n.Path && git.IsHook(filepath.Base(canonical))
 		}
-		return canonical == n.Path || n.Role == gitdir.Hooks && within(n.Path, canonical)
+		return canonical == n.Path || n.Role == git.Hooks && within(n.Path, canonical)
 	})
 }
 

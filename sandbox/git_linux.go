@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tandem/sandbox/gitdir"
+	"tandem/sandbox/git"
 )
 
 // commonHere is what commondir says while a command runs: that the repository is in the folder
@@ -45,21 +45,21 @@ func guardGit(repositories []repository) (gitGuard, error) {
 	return g, nil
 }
 
-func (g *gitGuard) add(git string) error {
-	common := git
-	if to := settled(filepath.Join(git, "commondir")); to != "" && to != commonHere {
-		common = gitdir.From(git, strings.TrimSpace(to))
-	} else if err := os.Mkdir(filepath.Join(git, "hooks"), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+func (g *gitGuard) add(dotGit string) error {
+	common := dotGit
+	if to := settled(filepath.Join(dotGit, "commondir")); to != "" && to != commonHere {
+		common = git.From(dotGit, strings.TrimSpace(to))
+	} else if err := os.Mkdir(filepath.Join(dotGit, "hooks"), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if strings.Contains(strings.ToLower(settled(filepath.Join(common, "config"))), "worktreeconfig") {
-		f, err := os.OpenFile(filepath.Join(git, "config.worktree"), os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
+		f, err := os.OpenFile(filepath.Join(dotGit, "config.worktree"), os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 		if err != nil && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.ENXIO) {
 			return err
 		}
 		_ = f.Close()
 	}
-	name := filepath.Join(git, "commondir")
+	name := filepath.Join(dotGit, "commondir")
 	for {
 		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		switch {

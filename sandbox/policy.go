@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tandem/sandbox/confine"
-	"tandem/sandbox/gitdir"
+	"tandem/sandbox/git"
 )
 
 // rules are what a policy says of files: a path has one access.
@@ -86,9 +86,9 @@ func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp,
 	if p != nil {
 		repositories = p.repositories()
 	}
-	for _, git := range repositories {
-		if !git.shown || r.at(git.at) == confine.Private { // what is hidden stays so, whatever a root leads to
-			r.see([]string{git.at, git.common})
+	for _, repo := range repositories {
+		if !repo.shown || r.at(repo.at) == confine.Private { // what is hidden stays so, whatever a root leads to
+			r.see([]string{repo.at, repo.common})
 		}
 	}
 	if profile == ReadOnly {
@@ -108,8 +108,8 @@ func policy(profile Profile, in Surroundings, dir string, namespaces bool, temp,
 	for _, root := range slices.Concat(read, write) {
 		r.protect(p, root, slices.Contains(write, root))
 	}
-	for _, git := range repositories {
-		r.repository(p, git)
+	for _, repo := range repositories {
+		r.repository(p, repo)
 	}
 	network := map[Profile]confine.Network{Write: confine.NoNetwork, Loopback: confine.Loopback, Proxy: confine.Proxy}[profile]
 	return confine.Policy{Rules: r.sorted(), Network: network, Limits: limits}
@@ -230,7 +230,7 @@ func (r rules) protect(p *Paths, root string, writes bool) {
 		case !within(root, n.Path) && (n.Path != root || !n.Known):
 		case n.Known:
 			for _, at := range filesIn(n.Path) {
-				if gitdir.Hook(filepath.Base(at)) {
+				if git.IsHook(filepath.Base(at)) {
 					r.executed(p, at)
 				}
 			}
@@ -245,25 +245,25 @@ func (r rules) protect(p *Paths, root string, writes bool) {
 // repository gives a folder of git's own data its access. It is a mount point of its own, which
 // cannot be renamed, so nobody can put another one in its place; and so is that without which git
 // takes another folder.
-func (r rules) repository(p *Paths, git repository) {
-	if git.shown {
+func (r rules) repository(p *Paths, repo repository) {
+	if repo.shown {
 		return
 	}
-	r.put(confine.Write, git.at)
-	for _, name := range gitdir.Data() {
-		if at := filepath.Join(git.at, name); isDir(at) {
+	r.put(confine.Write, repo.at)
+	for _, name := range git.Data() {
+		if at := filepath.Join(repo.at, name); isDir(at) {
 			r[at] = confine.Write
 		}
 	}
-	for _, name := range gitdir.Executed() {
-		r.executed(p, filepath.Join(git.at, name))
+	for _, name := range git.Executed() {
+		r.executed(p, filepath.Join(repo.at, name))
 	}
-	for _, at := range filesIn(filepath.Join(git.at, "hooks")) {
+	for _, at := range filesIn(filepath.Join(repo.at, "hooks")) {
 		r.behind(p, at)
 	}
-	if git.common != "" { // a commit writes these, and nothing else there
-		for _, name := range append(gitdir.Data(), "logs") {
-			if at := filepath.Join(git.common, name); isDir(at) {
+	if repo.common != "" { // a commit writes these, and nothing else there
+		for _, name := range append(git.Data(), "logs") {
+			if at := filepath.Join(repo.common, name); isDir(at) {
 				r[at] = confine.Write
 			}
 		}

@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tandem/sandbox/gitdir"
+	"tandem/sandbox/git"
 )
 
 // place gives the Place of a path in the folder of a jail.
@@ -870,7 +870,7 @@ func TestHomesOfUsers(t *testing.T) {
 	if got := (machine{}).home("/admin/x"); got != "" {
 		t.Errorf("%q", got)
 	}
-	named := []gitdir.Named{{Path: "/r/hooks", Role: gitdir.Hooks}, {Path: "/r/inc", Role: gitdir.Hooks + 1}, {Path: "/r/mine", Known: true}}
+	named := []git.Named{{Path: "/r/hooks", Role: git.Hooks}, {Path: "/r/inc", Role: git.Hooks + 1}, {Path: "/r/mine", Known: true}}
 	for path, want := range map[string]bool{
 		"/r/hooks": true, "/r/hooks/x": true, "/r/hooks/a/b": true, "/r/hook": false, "/r/inc": true, "/r/inc/x": false, "/r/mine": false, "/r/mine/pre-commit": true, "/r/mine/readme": false, "/r/mine/a/pre-commit": false, "/r": false,
 	} {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"tandem/sandbox/gitdir"
+	"tandem/sandbox/git"
 )
 
 // Roots are the folders that Places lie below. Each is held open while it is a root of Paths, until
@@ -25,11 +25,11 @@ type Roots struct {
 
 	mu       sync.Mutex
 	held     map[string]*root
-	home     string                    // without links
-	machine  machine                   // at the first call of look
-	internal []string                  // Own, and the targets of its links at the last call of look
-	named    map[string][]gitdir.Named // of each write root: what the settings of its repository name
-	walks    bool                      // for tests: do not use openat2
+	home     string                 // without links
+	machine  machine                // at the first call of look
+	internal []string               // Own, and the targets of its links at the last call of look
+	named    map[string][]git.Named // of each write root: what the settings of its repository name
+	walks    bool                   // for tests: do not use openat2
 }
 
 // root is a folder that is held open, and its canonical path.

@@ -10,7 +10,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
-	"tandem/sandbox/autorun"
+	"tandem/sandbox/effects/autorun"
 	"tandem/sandbox/tree"
 	"tandem/tools/jobs"
 	"tandem/tools/outputs"

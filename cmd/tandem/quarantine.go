@@ -7,7 +7,7 @@ import (
 
 	"tandem/lspserver/state"
 	"tandem/lspserver/terminal"
-	"tandem/sandbox/autorun"
+	"tandem/sandbox/effects/autorun"
 )
 
 type quarantineCmd struct {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tandem/sandbox"
-	"tandem/sandbox/autorun"
+	"tandem/sandbox/effects/autorun"
 )
 
 // TestPlantedFilesAreQuarantined runs commands of a model through the program: what would be executed later is moved away before the

@@ -19,7 +19,7 @@ import (
 	"tandem/lspserver/languages"
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
-	"tandem/sandbox/baseline"
+	"tandem/sandbox/effects"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/mcp"
@@ -141,10 +141,10 @@ type Backend struct {
 	tally    tally
 	consent  consent
 	places   *run.Slots
-	claims   run.Claims      // of all sessions
-	commands overlapping     // of all sessions
-	memory   baseline.Memory // of what commands may change
-	indexes  tree.Indexes    // of the files that are searched
+	claims   run.Claims     // of all sessions
+	commands overlapping    // of all sessions
+	memory   effects.Memory // of what commands may change
+	indexes  tree.Indexes   // of the files that are searched
 
 	// Set by Start and then read-only.
 	client  Client

@@ -12,7 +12,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/lspserver/workspace"
-	"tandem/sandbox/baseline"
+	"tandem/sandbox/effects"
 	"tandem/tools"
 	"tandem/tools/run"
 )
@@ -66,7 +66,7 @@ func (b *Backend) forGood(ctx context.Context, c run.Command) string {
 }
 
 // mixed says that a change may be by one of several commands that ran at the same time.
-func mixed(f baseline.Change, others []command) bool {
+func mixed(f effects.Change, others []command) bool {
 	return slices.ContainsFunc(others, func(c command) bool {
 		return !f.After.Exists || f.After.Changed.After(c.began.Add(-tick)) && (c.ended.IsZero() || f.After.Changed.Before(c.ended.Add(tick)))
 	})
@@ -84,7 +84,7 @@ func (b *Backend) late(se *Session, c filetime.Change, l filetime.Landed) {
 
 // effects lands what a command has changed, as far as its former content is kept.
 func (b *Backend) effects(
-	c filetime.Change, mark *workspace.Mark, found baseline.Changes, others []command, late func(filetime.Change, filetime.Landed),
+	c filetime.Change, mark *workspace.Mark, found effects.Changes, others []command, late func(filetime.Change, filetime.Landed),
 ) tools.Effects {
 	out := tools.Effects{Moved: map[string]string{}, Ignored: found.Ignored, Cut: found.Cut, Deep: found.Deep}
 	how := map[string]string{}

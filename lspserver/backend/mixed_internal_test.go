@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"tandem/sandbox/baseline"
+	"tandem/sandbox/effects"
 )
 
 // TestFaultT5WhoseChange: a change may be by another command where that ran when the file was changed, as far as the times of files tell,
@@ -14,9 +14,9 @@ func TestFaultT5WhoseChange(t *testing.T) {
 	ended := began.Add(time.Minute)
 	runs := []command{{began: began}}
 	over := []command{{began: began, ended: ended}}
-	at := func(d time.Duration) baseline.File { return baseline.File{Exists: true, Changed: began.Add(d)} }
+	at := func(d time.Duration) effects.File { return effects.File{Exists: true, Changed: began.Add(d)} }
 	for name, c := range map[string]struct {
-		after  baseline.File
+		after  effects.File
 		others []command
 		want   bool
 	}{
@@ -28,10 +28,10 @@ func TestFaultT5WhoseChange(t *testing.T) {
 		"in the tick after its end":        {at(time.Minute + tick - 1), over, true},
 		"after the other had ended":        {at(time.Minute + time.Second), over, false},
 		"one of several":                   {at(time.Second), append([]command{{began: ended}}, over...), true},
-		"deleted while the other ran":      {baseline.File{}, over, true},
-		"deleted with nothing beside that": {baseline.File{}, nil, false},
+		"deleted while the other ran":      {effects.File{}, over, true},
+		"deleted with nothing beside that": {effects.File{}, nil, false},
 	} {
-		if got := mixed(baseline.Change{After: c.after}, c.others); got != c.want {
+		if got := mixed(effects.Change{After: c.after}, c.others); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"tandem/lspserver/languages"
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
-	"tandem/sandbox/baseline"
+	"tandem/sandbox/effects"
 	"tandem/tools/plugin"
 )
 
@@ -318,8 +318,8 @@ func TestEffectsThatStay(t *testing.T) {
 	roots := &sandbox.Roots{}
 	roots.Add(dir)
 	b.ws = workspace.New(workspace.Options{Roots: roots, Canonical: sandbox.Canonical})
-	before := func(content string) baseline.File {
-		return baseline.File{Exists: true, Mode: 0o644, Content: []byte(content)}
+	before := func(content string) effects.File {
+		return effects.File{Exists: true, Mode: 0o644, Content: []byte(content)}
 	}
 	put := func(name, content string) string {
 		path := filepath.Join(dir, name)
@@ -330,11 +330,11 @@ func TestEffectsThatStay(t *testing.T) {
 	}
 	executable := before("x\n")
 	executable.Mode = 0o755
-	lost := baseline.File{Exists: true, Why: "too large"}
-	found := baseline.Changes{Files: []baseline.Change{
+	lost := effects.File{Exists: true, Why: "too large"}
+	found := effects.Changes{Files: []effects.Change{
 		{Path: put("changed", "new\n"), Before: before("old\n"), After: before("new\n")},
 		{Path: put("mode", "x\n"), Before: before("x\n"), After: executable},
-		{Path: put("both", "y\n"), Before: before("z\n"), After: func() baseline.File { f := executable; f.Content = []byte("y\n"); return f }()},
+		{Path: put("both", "y\n"), Before: before("z\n"), After: func() effects.File { f := executable; f.Content = []byte("y\n"); return f }()},
 		{Path: put("large", "x\n"), Before: lost, After: before("x\n")},
 	}, Ignored: []string{"build"}, Cut: "cut", Deep: true}
 	e := b.effects(filetime.Change{Session: "s", Call: "c"}, b.ws.Mark(), found, nil, nil)

@@ -1,5 +1,6 @@
-// Package git reads what git keeps of files, the index and the objects, from the files of a
-// repository. It runs no program and reads no setting, so nothing that a hostile repository holds
+// Package git says what git takes as a repository and what of one it executes, from names and texts
+// alone, and reads what git keeps of files, the index and the objects, from the files of a
+// repository. It runs no program and obeys no setting, so nothing that a hostile repository holds
 // is executed.
 package git
 
@@ -13,8 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"tandem/sandbox/gitdir"
 )
 
 // Repository is a repository with a work tree. Its methods may be called concurrently.
@@ -61,7 +60,7 @@ func open(top string) (*Repository, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		if !gitdir.Is(func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }) {
+		if !IsRepository(func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }) {
 			return nil, nil
 		}
 	default: // a submodule, or a further work tree
@@ -69,15 +68,15 @@ func open(top string) (*Repository, error) {
 		if err != nil {
 			return nil, err
 		}
-		named, ok := gitdir.Pointer(string(text))
+		named, ok := Pointer(string(text))
 		if !ok {
 			return nil, fmt.Errorf("%w: %s", ErrFormat, dir)
 		}
-		dir = gitdir.From(top, named)
+		dir = From(top, named)
 	}
 	r := &Repository{top, dir, dir}
 	if text, err := whole(filepath.Join(dir, "commondir"), 4<<10); err == nil {
-		r.common = gitdir.From(dir, strings.TrimSpace(string(text)))
+		r.common = From(dir, strings.TrimSpace(string(text)))
 	}
 	return r, nil
 }

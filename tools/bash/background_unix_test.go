@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tandem/sandbox"
-	"tandem/sandbox/autorun"
+	"tandem/sandbox/effects/autorun"
 	"tandem/tools"
 	"tandem/tools/jobs"
 	"tandem/tools/toolstest"

@@ -10,7 +10,6 @@ import (
 
 	"tandem/sandbox"
 	"tandem/sandbox/git"
-	"tandem/sandbox/gitdir"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/shell"
@@ -236,7 +235,7 @@ func targets(env *tools.Env, writes []shell.Write) (needs []tools.Need, err erro
 func executed(path string) bool {
 	names := strings.Split(filepath.ToSlash(filepath.Clean(path)), "/")
 	i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, ".git") })
-	return i < 0 || i+1 < len(names) && slices.Contains(gitdir.Executed(), strings.ToLower(names[i+1]))
+	return i < 0 || i+1 < len(names) && slices.Contains(git.Executed(), strings.ToLower(names[i+1]))
 }
 
 // keysBelow finds a file below a folder that holds keys, the zero Place where there is none. all is

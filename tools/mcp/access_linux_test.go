@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tandem/sandbox"
-	"tandem/sandbox/autorun"
+	"tandem/sandbox/effects/autorun"
 	"tandem/tools/mcp"
 )
 

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"tandem/sandbox/gitdir"
+	"tandem/sandbox/git"
 )
 
 // Quarantine is a folder with what was taken out of workspaces. Each thing has a folder of its own
@@ -46,9 +46,9 @@ const (
 	content     = "content"
 )
 
-// Take moves what was found away, and puts back what was there before the command where that is
+// take moves what was found away, and puts back what was there before the command where that is
 // known. What has been replaced by a folder since, or has gone, is an error.
-func (q *Quarantine) Take(f Finding, session, call string) (t Quarantined, err error) {
+func (q *Quarantine) take(f finding, session, call string) (t Quarantined, err error) {
 	top, err := os.OpenRoot(filepath.FromSlash(f.Now.Root))
 	if err != nil {
 		return t, err
@@ -89,14 +89,14 @@ func (q *Quarantine) Take(f Finding, session, call string) (t Quarantined, err e
 	if err == nil {
 		err = top.Remove(name)
 	}
-	if err == nil && f.Action == Revert {
+	if err == nil && f.Action == actionRevert {
 		err = f.back(top)
 	}
 	return t, err
 }
 
 // mend puts back what is gone.
-func mend(f Finding) error {
+func mend(f finding) error {
 	top, err := os.OpenRoot(filepath.FromSlash(f.Now.Root))
 	if err != nil {
 		return err
@@ -107,16 +107,16 @@ func mend(f Finding) error {
 
 // back puts back what was there before. With the HEAD of a repository comes what git wants beside
 // it.
-func (f Finding) back(top *os.Root) error {
+func (f finding) back(top *os.Root) error {
 	name := filepath.FromSlash(f.name())
-	if f.Was.Kind == Head {
-		for _, folder := range gitdir.Data() {
+	if f.Was.Kind == kindHead {
+		for _, folder := range git.Data() {
 			if err := top.MkdirAll(filepath.Join(filepath.Dir(name), folder), 0o777); err != nil {
 				return err
 			}
 		}
 	}
-	if err := put(top, name, f.Was.Mode, f.Was.Text, strings.NewReader(f.Was.Text)); !errors.Is(err, fs.ErrExist) || f.Action != Mend {
+	if err := put(top, name, f.Was.Mode, f.Was.Text, strings.NewReader(f.Was.Text)); !errors.Is(err, fs.ErrExist) || f.Action != actionMend {
 		return err
 	}
 	return nil

@@ -71,11 +71,11 @@ func TestCases(t *testing.T) {
 			g.Begin("c", "")
 			before := g.before
 			script(parts["now"])
-			got := map[Action][]string{}
-			for _, f := range Compare(before, g.look()) {
+			got := map[action][]string{}
+			for _, f := range compare(before, g.look()) {
 				got[f.Action] = append(got[f.Action], f.name())
 			}
-			for part, action := range map[string]Action{"take": Take, "revert": Revert, "tell": Tell, "count": Count, "mend": Mend} {
+			for part, action := range map[string]action{"take": actionTake, "revert": actionRevert, "tell": actionTell, "count": actionCount, "mend": actionMend} {
 				if want := strings.Fields(parts[part]); !slices.Equal(got[action], want) {
 					t.Errorf("%s %q, want %q", part, got[action], want)
 				}
@@ -89,12 +89,12 @@ func TestCases(t *testing.T) {
 			if said != "" != (len(got) > 0) {
 				t.Errorf("says %q of %v", said, got)
 			}
-			for _, name := range got[Take] {
+			for _, name := range got[actionTake] {
 				if _, err := os.Lstat(filepath.Join(app, name)); err == nil {
 					t.Errorf("%s is there still", name)
 				}
 			}
-			if len(Compare(before, g.look())) != len(got[Tell])+len(got[Count]) {
+			if len(compare(before, g.look())) != len(got[actionTell])+len(got[actionCount]) {
 				t.Error("something is left")
 			}
 			script(parts["after"])
@@ -190,7 +190,7 @@ func TestFiguresPlanted(t *testing.T) {
 		n = 50
 	}
 	entries := big(t, app, n)
-	g.looker = &Looker{Paths: g.Paths, now: func() time.Time { return time.Now().Add(time.Minute) }} // the folders are not new
+	g.looker = &looker{Paths: g.Paths, now: func() time.Time { return time.Now().Add(time.Minute) }} // the folders are not new
 	var first, worst time.Duration
 	found, all := 0, 0
 	for range *times {
@@ -311,7 +311,7 @@ func TestStampsHold(t *testing.T) {
 	g, app := guard(t)
 	must(t, os.MkdirAll(app+"/a/b", 0o755))
 	old := time.Now().Add(-time.Hour)
-	g.looker = &Looker{Paths: g.Paths, now: func() time.Time { return time.Now().Add(time.Minute) }}
+	g.looker = &looker{Paths: g.Paths, now: func() time.Time { return time.Now().Add(time.Minute) }}
 	g.look()
 	first := g.looker.folders[app+"/a/b"]
 	g.look()
@@ -323,7 +323,7 @@ func TestStampsHold(t *testing.T) {
 		t.Errorf("%v", l.Entries)
 	}
 	must(t, os.Rename(app+"/a/b", app+"/c"), os.Mkdir(app+"/a/b", 0o755))
-	if l := g.look(); len(l.Entries) != 1 || l.Entries[app+"/c/.envrc"].Kind != Later {
+	if l := g.look(); len(l.Entries) != 1 || l.Entries[app+"/c/.envrc"].Kind != kindLater {
 		t.Errorf("%v", l.Entries)
 	}
 	must(t, os.Mkdir(app+"/a/b/.vscode", 0o755), os.Mkdir(app+"/a/b/.vscode/x", 0o755))

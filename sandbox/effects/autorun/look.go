@@ -14,35 +14,35 @@ import (
 	"time"
 
 	"tandem/sandbox"
-	"tandem/sandbox/gitdir"
+	"tandem/sandbox/git"
 )
 
 const (
-	// MaxEntries is how many entries of folders are looked at.
-	MaxEntries = 200_000
+	// maxEntries is how many entries of folders are looked at.
+	maxEntries = 200_000
 	// maxText is how much of a file is kept to be compared and put back, maxAll of all together.
 	maxText = 256 << 10
 	maxAll  = 32 << 20
 )
 
-// Looker lists what is executed later in the folders that commands may write. What it has seen of a
+// looker lists what is executed later in the folders that commands may write. What it has seen of a
 // folder holds as long as the system's own time of its last change (ctime), which nobody can set,
 // stays the same; so a second look opens few. It is for one goroutine at a time.
-type Looker struct {
+type looker struct {
 	Paths *sandbox.Paths
-	// MaxEntries is how many entries are looked at, 0 for MaxEntries.
+	// MaxEntries is how many entries are looked at, 0 for 200,000.
 	MaxEntries int
 
 	folders map[string]*folder
 	now     func() time.Time // nil is time.Now
 }
 
-// Look lists what is there now, the topmost folders first. node_modules is not looked into: what
+// look lists what is there now, the topmost folders first. node_modules is not looked into: what
 // lies there is code of others that is run anyway.
-func (l *Looker) Look() *Listing {
+func (l *looker) look() *listing {
 	w := walk{
-		Listing: Listing{Entries: map[string]Entry{}, Folders: map[string]bool{}, Repositories: map[string]bool{}},
-		Looker:  l, left: cmp.Or(l.MaxEntries, MaxEntries), room: maxAll, seen: map[string]*folder{}, begun: time.Now(),
+		listing: listing{Entries: map[string]entry{}, Folders: map[string]bool{}, Repositories: map[string]bool{}},
+		looker:  l, left: cmp.Or(l.MaxEntries, maxEntries), room: maxAll, seen: map[string]*folder{}, begun: time.Now(),
 	}
 	if l.now != nil {
 		w.begun = l.now()
@@ -50,14 +50,14 @@ func (l *Looker) Look() *Listing {
 	for _, root := range l.Paths.WriteRoots() {
 		w.within(root, w.root)
 	}
-	for _, git := range l.Paths.Linked() {
-		w.within(git, func() { w.repository(".", w.at) })
+	for _, dotGit := range l.Paths.Linked() {
+		w.within(dotGit, func() { w.repository(".", w.at) })
 	}
 	w.follow()
 	w.named()
 	w.follow()
 	l.folders = w.seen
-	return &w.Listing
+	return &w.listing
 }
 
 // folder is what a folder was found to have.
@@ -76,8 +76,8 @@ type name struct {
 }
 
 type walk struct {
-	Listing
-	*Looker
+	listing
+	*looker
 	top        *os.Root
 	at         string // of top
 	left, room int
@@ -124,9 +124,9 @@ func (w *walk) folder(dir string) (folders []string) {
 		case strings.EqualFold(e.string, ".git") && e.dir:
 			w.repository(at, w.abs(dir))
 		case strings.EqualFold(e.string, ".git"):
-			w.keep(at, Pointer, w.abs(dir))
+			w.keep(at, kindPointer, w.abs(dir))
 		case e.string == ".gitmodules": // git reads commands from it, but not the paths and URLs that it is for
-			w.keep(at, Config, w.abs(dir))
+			w.keep(at, kindConfig, w.abs(dir))
 		default:
 			w.below(at, e.dir, w.abs(dir))
 		}
@@ -140,7 +140,7 @@ func (w *walk) folder(dir string) (folders []string) {
 // below keeps all that lies in a folder that is executed later, or the file itself.
 func (w *walk) below(at string, dir bool, folder string) {
 	if !dir {
-		w.keep(at, Later, folder)
+		w.keep(at, kindLater, folder)
 		return
 	}
 	for _, e := range w.names(at) {
@@ -150,24 +150,24 @@ func (w *walk) below(at string, dir bool, folder string) {
 
 // repository keeps what git executes of a repository, of its submodules and its work trees.
 func (w *walk) repository(at, folder string) {
-	w.Repositories[w.abs(at)] = gitdir.Is(func(name string) bool {
+	w.Repositories[w.abs(at)] = git.IsRepository(func(name string) bool {
 		_, err := w.top.Lstat(path.Join(at, name))
 		return err == nil
 	})
 	if path.Base(at) == ".git" {
 		head := path.Join(at, "HEAD")
-		w.keep(head, Head, folder)
+		w.keep(head, kindHead, folder)
 		e := w.Entries[w.abs(head)]
-		w.Repositories[w.abs(at)] = w.Repositories[w.abs(at)] && (!e.Mode.IsRegular() || gitdir.Head(e.Text))
+		w.Repositories[w.abs(at)] = w.Repositories[w.abs(at)] && (!e.Mode.IsRegular() || git.IsHead(e.Text))
 	}
-	for name, kind := range map[string]Kind{"config": Config, "config.worktree": Config, "commondir": Pointer} {
+	for name, kind := range map[string]kind{"config": kindConfig, "config.worktree": kindConfig, "commondir": kindPointer} {
 		w.keep(path.Join(at, name), kind, folder)
 	}
-	for dir, files := range map[string]map[string]Kind{
-		"rebase-merge": {"git-rebase-todo": Todo, "strategy": Strategy}, "sequencer": {"opts": Config},
+	for dir, files := range map[string]map[string]kind{
+		"rebase-merge": {"git-rebase-todo": kindTodo, "strategy": kindStrategy}, "sequencer": {"opts": kindConfig},
 	} {
 		dir = path.Join(at, dir)
-		w.keep(dir, Pointer, folder) // a link, which leads to a repository never
+		w.keep(dir, kindPointer, folder) // a link, which leads to a repository never
 		for _, e := range w.names(dir) {
 			if kind := files[e.string]; kind != 0 {
 				w.keep(path.Join(dir, e.string), kind, folder)
@@ -187,12 +187,12 @@ func (w *walk) hooks(at, folder string, known bool) {
 		return
 	}
 	if !info.IsDir() {
-		w.keep(at, Hook, folder)
+		w.keep(at, kindHook, folder)
 		return
 	}
 	for _, e := range w.names(at) {
-		if !e.dir && path.Ext(e.string) != ".sample" && (!known || gitdir.Hook(e.string)) {
-			w.keep(path.Join(at, e.string), Hook, folder)
+		if !e.dir && path.Ext(e.string) != ".sample" && (!known || git.IsHook(e.string)) {
+			w.keep(path.Join(at, e.string), kindHook, folder)
 		}
 	}
 }
@@ -216,8 +216,8 @@ func (w *walk) repositories(at, folder string) {
 func (w *walk) named() {
 	trees := map[string][]string{} // the topmost folders of work trees, of each repository
 	for at, e := range w.Entries {
-		if target, ok := gitdir.Pointer(e.Text); ok && path.Base(at) == ".git" {
-			target = gitdir.From(path.Dir(at), target)
+		if target, ok := git.Pointer(e.Text); ok && path.Base(at) == ".git" {
+			target = git.From(path.Dir(at), target)
 			trees[target] = append(trees[target], path.Dir(at))
 		}
 	}
@@ -242,7 +242,7 @@ func (w *walk) named() {
 
 // configured keeps what one configuration names.
 func (w *walk) configured(config, text string, trees []string) {
-	for _, n := range gitdir.NamedBy(text, config, w.Paths.Home, trees) {
+	for _, n := range git.NamedBy(text, config, w.Paths.Home, trees) {
 		if _, there := w.Entries[n.Path]; !there {
 			w.executed(n, trees)
 		}
@@ -250,15 +250,15 @@ func (w *walk) configured(config, text string, trees []string) {
 }
 
 // executed keeps what is at a path that a configuration names.
-func (w *walk) executed(n gitdir.Named, trees []string) {
+func (w *walk) executed(n git.Named, trees []string) {
 	w.rooted(n.Path, func(name string) {
 		switch n.Role {
-		case gitdir.Hooks:
+		case git.Hooks:
 			w.hooks(name, path.Dir(n.Path), n.Known)
-		case gitdir.Program:
-			w.keep(name, Hook, path.Dir(n.Path))
-		case gitdir.Include:
-			w.keep(name, Config, path.Dir(n.Path))
+		case git.Program:
+			w.keep(name, kindHook, path.Dir(n.Path))
+		case git.Include:
+			w.keep(name, kindConfig, path.Dir(n.Path))
 			if e, there := w.Entries[n.Path]; there {
 				w.configured(n.Path, e.Text, trees)
 			}
@@ -278,14 +278,14 @@ func (w *walk) follow() {
 			info, err := w.top.Lstat(filepath.FromSlash(name))
 			switch {
 			case err != nil || name == ".":
-			case info.IsDir() && from.Kind == Hook:
+			case info.IsDir() && from.Kind == kindHook:
 				w.hooks(name, path.Dir(to), false)
-			case info.IsDir() && from.Kind == Later:
+			case info.IsDir() && from.Kind == kindLater:
 				w.below(name, true, path.Dir(to))
-			case !info.IsDir() && from.Kind == Config:
-				w.keep(name, Config, path.Dir(to))
-			case !info.IsDir() && (from.Kind == Hook || from.Kind == Later):
-				w.keep(name, Hook, path.Dir(to))
+			case !info.IsDir() && from.Kind == kindConfig:
+				w.keep(name, kindConfig, path.Dir(to))
+			case !info.IsDir() && (from.Kind == kindHook || from.Kind == kindLater):
+				w.keep(name, kindHook, path.Dir(to))
 			}
 		})
 	}
@@ -359,7 +359,7 @@ func read(at string, now stamp) (*folder, error) {
 		return nil, err
 	}
 	f := &folder{stamp: now, count: len(entries) + 1}
-	f.git = gitdir.Is(func(name string) bool {
+	f.git = git.IsRepository(func(name string) bool {
 		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
 	})
 	base := path.Base(at)
@@ -378,14 +378,14 @@ func read(at string, now stamp) (*folder, error) {
 }
 
 // keep keeps what stands at a path, if anything.
-func (w *walk) keep(at string, kind Kind, folder string) {
+func (w *walk) keep(at string, kind kind, folder string) {
 	name := filepath.FromSlash(at)
 	info, err := w.top.Lstat(name)
 	if err != nil || info.IsDir() {
 		w.failed(err)
 		return
 	}
-	e := Entry{Kind: kind, Mode: info.Mode(), Folder: folder, Root: w.at, Mark: fmt.Sprint(info.Size(), info.ModTime().UnixNano())}
+	e := entry{Kind: kind, Mode: info.Mode(), Folder: folder, Root: w.at, Mark: fmt.Sprint(info.Size(), info.ModTime().UnixNano())}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		e.Text, err = w.top.Readlink(name)

@@ -1,4 +1,4 @@
-package gitdir
+package git
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func TestHook(t *testing.T) {
 		"proc-receive": true, "reference-transaction": true, "push-to-checkout": true, "sendemail-validate": true, "applypatch-msg": true,
 		"prepare-commit-msg": true, "README": false, "commit": false, "xupdate": false, "updates": false, "pre-": false, "pre-commit.sample.old": false,
 	} {
-		if Hook(name) != want {
+		if IsHook(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
@@ -35,7 +35,7 @@ func TestHook(t *testing.T) {
 			t.Errorf("%s is executed or read", name)
 		}
 	}
-	if !Is(func(name string) bool { return name == "HEAD" || slices.Contains(Data(), name) }) {
+	if !IsRepository(func(name string) bool { return name == "HEAD" || slices.Contains(Data(), name) }) {
 		t.Errorf("%q do not make a repository", Data())
 	}
 }

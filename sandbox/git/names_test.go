@@ -1,4 +1,4 @@
-package gitdir
+package git
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestNamesInSettings(t *testing.T) {
 	for line, want := range map[string]string{
 		"[core]\nhooksPath = tools/hooks # x": "1 tools/hooks", "[core]\nhooksPath = \"a b\"": "1 a b", "[include]\npath = ../x": "2 ../x",
 		"[diff]\nexternal = ./a.sh --b": "3 ./a.sh", "[core]\nfsmonitor = \"sh 'tools/x'\"": "3 tools/x", "[core]\neditor = vim": "3 ",
@@ -38,14 +38,14 @@ func TestIs(t *testing.T) {
 	for names, want := range map[string]bool{
 		"HEAD objects refs": true, "HEAD commondir": true, "HEAD objects": false, "HEAD refs": false, "objects refs commondir": false,
 	} {
-		if got := Is(func(name string) bool { return slices.Contains(strings.Fields(names), name) }); got != want {
+		if got := IsRepository(func(name string) bool { return slices.Contains(strings.Fields(names), name) }); got != want {
 			t.Errorf("%s: %v", names, got)
 		}
 	}
 	for text, want := range map[string]bool{
 		"ref: refs/heads/x\n": true, "ref:refs/heads/x": true, "0123456789012345678901234567890123456789\n": true, "ref: x\n": false, "": false,
 	} {
-		if Head(text) != want {
+		if IsHead(text) != want {
 			t.Errorf("%q", text)
 		}
 	}

@@ -26,14 +26,14 @@ type Guard struct {
 	// says so of none.
 	Wrote func(path, content string, since time.Time) bool
 	Now   func() time.Time // may be nil where Wrote is
-	// MaxEntries is how many entries are looked at, 0 for MaxEntries.
+	// MaxEntries is how many entries are looked at, 0 for 200,000.
 	MaxEntries int
 
 	mu          sync.Mutex
-	looker      *Looker
+	looker      *looker
 	running     []string        // who, as in Begin
 	begun       time.Time       // of the first that runs
-	before      *Listing        // what is there by right
+	before      *listing        // what is there by right
 	first       map[string]bool // the repositories of the first look
 	cutReported bool            // since the first that runs
 }
@@ -115,11 +115,11 @@ func (g *Guard) attribution() string {
 	return "Something that runs in this session (" + strings.Join(all, ", ") + ")"
 }
 
-func (g *Guard) look() *Listing {
+func (g *Guard) look() *listing {
 	if g.looker == nil {
-		g.looker = &Looker{Paths: g.Paths, MaxEntries: g.MaxEntries}
+		g.looker = &looker{Paths: g.Paths, MaxEntries: g.MaxEntries}
 	}
-	return g.looker.Look()
+	return g.looker.look()
 }
 
 // sweep compares what is there with what may be. What it leaves or does not find fault with is
@@ -130,8 +130,8 @@ func (g *Guard) sweep(call string) (said []string) {
 	next.Entries = after.Entries
 	defer func() { g.before = &next }()
 	var moved, back, mended, left, cloned, failed []string
-	for _, f := range Compare(before, after) {
-		if g.Wrote != nil && f.Action != Mend && f.Now.Whole && f.Now.Mode.IsRegular() && g.Wrote(filepath.FromSlash(f.Path), f.Now.Text, g.begun) {
+	for _, f := range compare(before, after) {
+		if g.Wrote != nil && f.Action != actionMend && f.Now.Whole && f.Now.Mode.IsRegular() && g.Wrote(filepath.FromSlash(f.Path), f.Now.Text, g.begun) {
 			continue
 		}
 		name := g.Name(f.Path)
@@ -143,11 +143,11 @@ func (g *Guard) sweep(call string) (said []string) {
 			name += " (" + strings.Join(slices.Compact(keys), ", ") + ")"
 		}
 		switch {
-		case f.Action == Count:
+		case f.Action == actionCount:
 			cloned = append(cloned, name)
-		case f.Action == Tell, g.Quarantine == nil:
+		case f.Action == actionTell, g.Quarantine == nil:
 			left = append(left, name)
-		case f.Action == Mend:
+		case f.Action == actionMend:
 			if err := mend(f); err != nil {
 				failed = append(failed, fmt.Sprintf("%s (%v)", name, err))
 			} else {
@@ -155,9 +155,9 @@ func (g *Guard) sweep(call string) (said []string) {
 				next.Entries[f.Path] = f.Was
 			}
 		default:
-			if _, err := g.Quarantine.Take(f, g.Session, call); err != nil {
+			if _, err := g.Quarantine.take(f, g.Session, call); err != nil {
 				failed = append(failed, fmt.Sprintf("%s (%v)", name, err))
-			} else if f.Action == Revert {
+			} else if f.Action == actionRevert {
 				back = append(back, name)
 				next.Entries[f.Path] = f.Was
 			} else {
@@ -194,7 +194,7 @@ func (g *Guard) sweep(call string) (said []string) {
 	case (before.Cut || after.Cut) && !g.cutReported:
 		g.cutReported = true
 		said = append(said, fmt.Sprintf("The workspace has more than %d entries: the deepest folders were not searched for files that are executed later.",
-			cmp.Or(g.MaxEntries, MaxEntries)))
+			cmp.Or(g.MaxEntries, maxEntries)))
 	}
 	return said
 }

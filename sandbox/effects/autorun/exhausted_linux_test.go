@@ -31,10 +31,10 @@ func TestFaultS11TooManyOpenFiles(t *testing.T) {
 // TestFaultS11BlindLooksTakeNothing: the look before could open the folder, but not what lies in it.
 func TestFaultS11BlindLooksTakeNothing(t *testing.T) {
 	folders := map[string]bool{"/w": true}
-	after := &Listing{Entries: map[string]Entry{"/w/.envrc": {Kind: Later, Folder: "/w", Root: "/w", Mode: 0o644}}, Folders: folders}
+	after := &listing{Entries: map[string]entry{"/w/.envrc": {Kind: kindLater, Folder: "/w", Root: "/w", Mode: 0o644}}, Folders: folders}
 	for _, blind := range []bool{false, true} {
-		found := Compare(&Listing{Folders: folders, Cut: blind, Blind: blind}, after)
-		if want := map[bool]Action{false: Take, true: Tell}[blind]; len(found) != 1 || found[0].Action != want {
+		found := compare(&listing{Folders: folders, Cut: blind, Blind: blind}, after)
+		if want := map[bool]action{false: actionTake, true: actionTell}[blind]; len(found) != 1 || found[0].Action != want {
 			t.Errorf("blind %v: %+v, want the action %v", blind, found, want)
 		}
 	}

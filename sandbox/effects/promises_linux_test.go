@@ -1,4 +1,4 @@
-package baseline
+package effects
 
 import (
 	"errors"
@@ -267,8 +267,8 @@ func TestNotReadAgain(t *testing.T) {
 // TestBoundOfAll: what is kept from the last look counts, and a file of the greatest size is kept whole.
 func TestBoundOfAll(t *testing.T) {
 	g := newGround(t)
-	large := strings.Repeat("x", MaxFile)
-	for i := range MaxAll / MaxFile {
+	large := strings.Repeat("x", maxFile)
+	for i := range maxAll / maxFile {
 		g.write(fmt.Sprint("f", i), large)
 	}
 	if beyond := g.m.Before(t.Context(), g.paths, nil).Beyond(); len(beyond) != 0 {
@@ -276,13 +276,13 @@ func TestBoundOfAll(t *testing.T) {
 	}
 	g.write("more", "x")
 	b := g.m.Before(t.Context(), g.paths, nil)
-	if beyond := b.Beyond(); !maps.Equal(beyond, map[string]string{g.dir + "/more": TooMany}) {
+	if beyond := b.Beyond(); !maps.Equal(beyond, map[string]string{g.dir + "/more": whyTooMany}) {
 		t.Errorf("%v", beyond)
 	}
 	if err := os.Remove(g.dir + "/f0"); err != nil {
 		t.Fatal(err)
 	}
-	if c := b.After(t.Context()).Files; len(c) != 1 || len(c[0].Before.Content) != MaxFile {
+	if c := b.After(t.Context()).Files; len(c) != 1 || len(c[0].Before.Content) != maxFile {
 		t.Errorf("%d changes", len(c))
 	}
 }

@@ -1,4 +1,4 @@
-package gitdir
+package git
 
 import (
 	"path"
@@ -32,7 +32,7 @@ var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // Settings are the entries of a configuration that execute something. What may be read in two ways
 // counts as one: a line that cannot be parsed, and one that goes on in the next.
 func Settings(text string) []Setting {
-	return slices.DeleteFunc(entries(text), func(s Setting) bool { return s.plain && (!runs().MatchString(s.Key) || s.harmless()) })
+	return slices.DeleteFunc(settingsIn(text), func(s Setting) bool { return s.plain && (!runs().MatchString(s.Key) || s.harmless()) })
 }
 
 // Todo are the lines of the todo list of a rebase that execute something.
@@ -57,7 +57,7 @@ func Strategy(name string) (found []Setting) {
 
 // Value is that of the last entry with a key; "" is none.
 func Value(text, key string) (value string) {
-	for _, s := range entries(text) {
+	for _, s := range settingsIn(text) {
 		if s.plain && s.Key == key {
 			value = unquoted(s.Value)
 		}
@@ -65,8 +65,8 @@ func Value(text, key string) (value string) {
 	return value
 }
 
-// entries are all of a configuration, and the lines that are none.
-func entries(text string) (found []Setting) {
+// settingsIn are all of a configuration, and the lines that are none.
+func settingsIn(text string) (found []Setting) {
 	section := ""
 	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\ufeff"), "\n") {
 		line = strings.TrimSpace(line)
@@ -75,7 +75,7 @@ func entries(text string) (found []Setting) {
 			continue
 		}
 		if strings.HasPrefix(line, "[") {
-			name, rest, ok := header(line)
+			name, rest, ok := sectionOf(line)
 			if !ok {
 				found = append(found, Setting{Key: line})
 				continue
@@ -178,7 +178,8 @@ func (s Setting) names() (Role, []string) {
 	return Program, slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") })
 }
 
-// escapes are what git writes behind a backslash in a value, beside characters that stand for themselves.
+// escapes are what git writes behind a backslash in a value, beside characters that stand for
+// themselves.
 var escapes = strings.NewReplacer("n", "\n", "t", "\t", "b", "\b")
 
 // unquoted is a value without its quotes, its escapes and the comment behind it.
@@ -201,9 +202,9 @@ func unquoted(value string) string {
 	return b.String()
 }
 
-// header parses the head of a section, and gives its name without what stands in quotes or behind a dot, and what follows. A section
-// without a name is none.
-func header(line string) (section, rest string, ok bool) {
+// sectionOf parses the head of a section, and gives its name without what stands in quotes or
+// behind a dot, and what follows. A section without a name is none.
+func sectionOf(line string) (section, rest string, ok bool) {
 	quoted := false
 	for i := 1; i < len(line); i++ {
 		switch c := line[i]; {

@@ -1,4 +1,4 @@
-package baseline
+package effects
 
 import (
 	"fmt"
@@ -175,11 +175,11 @@ func TestBeyond(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 70 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d", i)), make([]byte, MaxFile), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d", i)), make([]byte, maxFile), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "large"), make([]byte, MaxFile+1), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "large"), make([]byte, maxFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	paths := &sandbox.Paths{Cwd: dir, Read: []string{dir}, Write: []string{dir}}
@@ -187,7 +187,7 @@ func TestBeyond(t *testing.T) {
 	m := &Memory{Now: later}
 	b := m.Before(t.Context(), paths, nil)
 	beyond := b.Beyond()
-	if len(beyond) != 7 || beyond[filepath.Join(dir, "large")] != TooLarge {
+	if len(beyond) != 7 || beyond[filepath.Join(dir, "large")] != whyTooLarge {
 		t.Fatalf("%v", beyond)
 	}
 	for at := range beyond {

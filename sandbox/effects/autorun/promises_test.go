@@ -8,18 +8,18 @@ import (
 
 // TestSame: an entry is the same if its mode and text are; where the text is not known whole, its size and time count.
 func TestSame(t *testing.T) {
-	whole, part := Entry{Mode: 0o644, Text: "a", Whole: true, Mark: "1"}, Entry{Mode: 0o644, Mark: "1"}
+	whole, part := entry{Mode: 0o644, Text: "a", Whole: true, Mark: "1"}, entry{Mode: 0o644, Mark: "1"}
 	for name, c := range map[string]struct {
-		a, b Entry
+		a, b entry
 		want bool
 	}{
 		"the same":              {whole, whole, true},
-		"another time alone":    {whole, Entry{Mode: 0o644, Text: "a", Whole: true, Mark: "2"}, true},
-		"another text":          {whole, Entry{Mode: 0o644, Text: "b", Whole: true, Mark: "1"}, false},
-		"another mode":          {whole, Entry{Mode: 0o755, Text: "a", Whole: true, Mark: "1"}, false},
-		"not known any more":    {whole, Entry{Mode: 0o644, Text: "a", Mark: "1"}, false},
+		"another time alone":    {whole, entry{Mode: 0o644, Text: "a", Whole: true, Mark: "2"}, true},
+		"another text":          {whole, entry{Mode: 0o644, Text: "b", Whole: true, Mark: "1"}, false},
+		"another mode":          {whole, entry{Mode: 0o755, Text: "a", Whole: true, Mark: "1"}, false},
+		"not known any more":    {whole, entry{Mode: 0o644, Text: "a", Mark: "1"}, false},
 		"not known, as it was":  {part, part, true},
-		"not known, but a time": {part, Entry{Mode: 0o644, Mark: "2"}, false},
+		"not known, but a time": {part, entry{Mode: 0o644, Mark: "2"}, false},
 	} {
 		if c.a.same(c.b) != c.want || c.b.same(c.a) != c.want {
 			t.Errorf("%s: %v", name, !c.want)

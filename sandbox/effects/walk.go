@@ -1,4 +1,4 @@
-package baseline
+package effects
 
 import (
 	"cmp"
@@ -58,7 +58,7 @@ func (m *Memory) walk(ctx context.Context, paths *sandbox.Paths, seen []string, 
 	if m.Now != nil {
 		now = m.Now
 	}
-	w := &walk{m: m, ctx: ctx, paths: paths, seen: map[string]bool{}, before: before, left: cmp.Or(m.Most, MaxEntries), room: MaxAll, repos: map[string]*repository{}}
+	w := &walk{m: m, ctx: ctx, paths: paths, seen: map[string]bool{}, before: before, left: cmp.Or(m.Most, maxEntries), room: maxAll, repos: map[string]*repository{}}
 	w.look = look{folders: make(map[string]*folder, len(m.folders)), singles: map[string]entry{}, at: now()}
 	for _, at := range seen {
 		w.seen[at] = true
@@ -230,7 +230,7 @@ func (w *walk) folder(dir dirHandle, at string, above *rules) {
 		if w.left--; w.left < 0 || w.left%1024 == 0 && w.ctx.Err() != nil {
 			why := "the search for them was cancelled"
 			if w.left < 0 {
-				why = fmt.Sprintf("the workspace has more than %d entries", cmp.Or(w.m.Most, MaxEntries))
+				why = fmt.Sprintf("the workspace has more than %d entries", cmp.Or(w.m.Most, maxEntries))
 			}
 			w.look.cut, f.partial = cmp.Or(w.look.cut, why), true
 			return
@@ -365,9 +365,9 @@ func (w *walk) classify(e, old *entry, secret bool, parts []string, r *rules) {
 	case e.ignored:
 		e.in = nowhere
 	case secret:
-		e.in, e.why = nowhere, Secret
+		e.in, e.why = nowhere, whySecret
 	case e.kind() != 0:
-		e.in, e.why = nowhere, Special
+		e.in, e.why = nowhere, whySpecial
 	case known && old.repo == r.repo:
 		e.in, e.id, e.content, e.why = old.in, old.id, old.content, old.why
 	case r.repo != nil && !r.filtered && w.tracked(e, parts, r.repo):
@@ -420,14 +420,14 @@ func (w *walk) single(at string) {
 	e := entry{name: path.Base(at), stat: statOf(info)}
 	e.young = w.young(e.stat)
 	if place.Class().Is(sandbox.Secret) {
-		e.in, e.why = nowhere, Secret
+		e.in, e.why = nowhere, whySecret
 	}
 	w.look.singles[at] = e
 }
 
 // keep reads what has to be, within the bounds.
 func (w *walk) keep() {
-	room := int64(MaxAll)
+	room := int64(maxAll)
 	for _, f := range w.look.folders {
 		for _, e := range f.entries {
 			if e.in == memory {
@@ -439,12 +439,12 @@ func (w *walk) keep() {
 		if e.in != unknown {
 			return
 		}
-		most := int64(MaxFile)
+		most := int64(maxFile)
 		if w.seen[at] {
-			most = MaxSeen
+			most = maxSeen
 		}
 		if e.size <= most && e.size > room {
-			e.in, e.why = nowhere, TooMany
+			e.in, e.why = nowhere, whyTooMany
 			return
 		}
 		w.read(at, e, most)

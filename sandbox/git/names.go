@@ -1,9 +1,9 @@
-// Package gitdir says what git takes as a repository, and what of one it executes, from names and
-// texts alone: it runs no git and opens no file.
-//
-// A folder is a repository by what is in it and not by its name: git looks for one in each folder
-// from the present one upwards, first at .git there and then at the folder itself.
-package gitdir
+package git
+
+// What git takes as a repository, and what of one it executes, follows from names and texts alone:
+// nothing in this file and in settings.go opens a file. A folder is a repository by what is in it
+// and not by its name: git looks for one in each folder from the present one upwards, first at .git
+// there and then at the folder itself.
 
 import (
 	"regexp"
@@ -20,16 +20,16 @@ func Executed() []string {
 // Data are the names without which git does not take a folder as a repository, beside HEAD.
 func Data() []string { return []string{"objects", "refs"} }
 
-// Is says that git takes a folder as a repository, from what is in it. It says so of some folders
-// that git refuses for what their HEAD says.
-func Is(has func(name string) bool) bool {
+// IsRepository says that git takes a folder as a repository, from what is in it. It says so of some
+// folders that git refuses for what their HEAD says.
+func IsRepository(has func(name string) bool) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 var head = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ref:\s*refs/\S|[0-9a-fA-F]{40})`) })
 
-// Head says that git takes a text as that of HEAD.
-func Head(text string) bool { return head().MatchString(text) }
+// IsHead says that git takes a text as that of HEAD.
+func IsHead(text string) bool { return head().MatchString(text) }
 
 // Pointer is the repository that the text of a .git file names, relative to the folder of the file.
 func Pointer(text string) (repository string, ok bool) {
@@ -43,5 +43,5 @@ var hooks = sync.OnceValue(func() *regexp.Regexp {
 		`push-to-checkout|proc-receive|reference-transaction|sendemail-validate|p4-[a-z-]+)(\.[a-z]+)?$`)
 })
 
-// Hook says that a name is that of a hook.
-func Hook(name string) bool { return hooks().MatchString(strings.ToLower(name)) }
+// IsHook says that a name is that of a hook.
+func IsHook(name string) bool { return hooks().MatchString(strings.ToLower(name)) }

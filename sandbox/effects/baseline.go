@@ -1,4 +1,4 @@
-// Package baseline says what a command has changed in folders: it looks through them before the
+// Package effects says what a command has changed in folders: it looks through them before the
 // command and after it, and compares. What a file said before comes from memory or, where git had
 // it as it was, from git's objects.
 //
@@ -6,7 +6,7 @@
 // the look before are read. So a look costs a call of lstat for each file, and nothing is copied
 // that git has or that the last look has read. What git ignores is not looked through, and of it
 // only the topmost entries are compared.
-package baseline
+package effects
 
 import (
 	"bytes"
@@ -26,14 +26,14 @@ import (
 
 // Bounds of what is looked at and kept.
 const (
-	// MaxFile is how large a file that git does not have may be to be kept, MaxAll how much of all
+	// maxFile is how large a file that git does not have may be to be kept, maxAll how much of all
 	// of them is.
-	MaxFile = 1 << 20
-	MaxAll  = 64 << 20
-	// MaxSeen bounds a file that the session has seen, and one that git has.
-	MaxSeen = 10 << 20
-	// MaxEntries is how many entries of folders are looked at.
-	MaxEntries = 200_000
+	maxFile = 1 << 20
+	maxAll  = 64 << 20
+	// maxSeen bounds a file that the session has seen, and one that git has.
+	maxSeen = 10 << 20
+	// maxEntries is how many entries of folders are looked at.
+	maxEntries = 200_000
 )
 
 // racy is the age that a time of a file must have to prove anything: a later change may have the
@@ -44,7 +44,7 @@ const racy = 2 * time.Second
 // all methods may be called concurrently.
 type Memory struct {
 	Now  func() time.Time // nil is time.Now
-	Most int              // entries of folders that are looked at, 0 for MaxEntries
+	Most int              // entries of folders that are looked at, 0 for maxEntries
 
 	mu      sync.Mutex
 	folders map[string]*folder // by absolute path
@@ -53,14 +53,14 @@ type Memory struct {
 
 // Why a file's former content is not kept.
 const (
-	TooLarge = "larger than 1 MiB"
-	Huge     = "larger than 10 MiB"
-	TooMany  = "more than 64 MiB of files that git does not have"
-	Secret   = "holds keys or passwords"
-	Special  = "no regular file"
-	Cut      = "among more than 200,000 files"
-	Unread   = "could not be read"
-	Unobject = "git has its content in another form"
+	whyTooLarge = "larger than 1 MiB"
+	whyHuge     = "larger than 10 MiB"
+	whyTooMany  = "more than 64 MiB of files that git does not have"
+	whySecret   = "holds keys or passwords"
+	whySpecial  = "no regular file"
+	whyCut      = "among more than 200,000 files"
+	whyUnread   = "could not be read"
+	whyUnobject = "git has its content in another form"
 )
 
 // File is a file as it was before a command or is after it.
@@ -193,7 +193,7 @@ func (b *Baseline) Beyond() map[string]string {
 	out := map[string]string{}
 	for at, f := range b.look.folders {
 		for _, e := range f.entries {
-			if e.in == nowhere && !e.ignored && e.why != Secret && e.why != Special {
+			if e.in == nowhere && !e.ignored && e.why != whySecret && e.why != whySpecial {
 				out[path.Join(at, e.name)] = e.why
 			}
 		}
@@ -325,15 +325,15 @@ func (w *walk) former(e entry) File {
 	case memory:
 		f.Content = e.content
 	case objects:
-		content, err := w.objects(e.repo).Blob(e.id, MaxSeen)
+		content, err := w.objects(e.repo).Blob(e.id, maxSeen)
 		if err == nil && int64(len(content)) != e.size {
 			content = bytes.ReplaceAll(content, []byte("\n"), []byte("\r\n")) // as core.autocrlf would have it
 		}
 		if f.Content = content; err != nil || int64(len(content)) != e.size {
-			f.Content, f.Why = nil, Unobject
+			f.Content, f.Why = nil, whyUnobject
 		}
 	default:
-		f.Why = cmp.Or(f.Why, Unread)
+		f.Why = cmp.Or(f.Why, whyUnread)
 	}
 	return f
 }
@@ -342,7 +342,7 @@ func (w *walk) former(e entry) File {
 func (w *walk) present(at string, e *entry) File {
 	f := e.file()
 	if e.in == unknown {
-		w.read(at, e, min(MaxSeen, w.room))
+		w.read(at, e, min(maxSeen, w.room))
 		w.room -= int64(len(e.content))
 	}
 	switch e.in {
@@ -351,7 +351,7 @@ func (w *walk) present(at string, e *entry) File {
 	case objects:
 		return w.former(*e)
 	default:
-		f.Why = cmp.Or(e.why, Unread)
+		f.Why = cmp.Or(e.why, whyUnread)
 	}
 	return f
 }
@@ -404,7 +404,7 @@ func (w *walk) read(at string, e *entry, most int64) {
 	e.in, e.content, e.why = nowhere, nil, ""
 	switch {
 	case e.kind() != 0:
-		e.why = Special
+		e.why = whySpecial
 		return
 	case e.size > most:
 		e.why = tooLarge(most)
@@ -412,19 +412,19 @@ func (w *walk) read(at string, e *entry, most int64) {
 	}
 	place, err := w.paths.Readable(at)
 	if err != nil {
-		e.why = Unread
+		e.why = whyUnread
 		return
 	}
 	f, _, err := place.Open()
 	if err != nil {
-		e.why = Unread
+		e.why = whyUnread
 		return
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, most+1))
 	switch {
 	case err != nil:
-		e.why = Unread
+		e.why = whyUnread
 	case int64(len(content)) > most:
 		e.why = tooLarge(most)
 	default:
@@ -434,10 +434,10 @@ func (w *walk) read(at string, e *entry, most int64) {
 
 func tooLarge(most int64) string {
 	switch most {
-	case MaxFile:
-		return TooLarge
-	case MaxSeen:
-		return Huge
+	case maxFile:
+		return whyTooLarge
+	case maxSeen:
+		return whyHuge
 	}
-	return TooMany
+	return whyTooMany
 }
