@@ -18,7 +18,7 @@ func Skeleton(s string) string {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if l, ok := latin(r); ok {
+		if l, ok := latinLookalike(r); ok {
 			return l
 		}
 		switch {
@@ -29,7 +29,7 @@ func Skeleton(s string) string {
 		}
 		return r
 	}, norm.NFC.String(strings.Map(func(r rune) rune {
-		if invisible(r) {
+		if isInvisible(r) {
 			return -1
 		}
 		return r
@@ -56,7 +56,7 @@ func LooksLike(literal string) string {
 		case strings.ContainsRune(lookalikes, r):
 			b.WriteString("[" + string(r))
 			for _, other := range lookalikes {
-				if l, ok := latin(other); ok && l == r {
+				if l, ok := latinLookalike(other); ok && l == r {
 					b.WriteRune(other)
 				}
 			}
@@ -79,15 +79,15 @@ func OtherForm(s string) string {
 	return ""
 }
 
-// invisible reports whether a sign has no width.
-func invisible(r rune) bool {
+// isInvisible reports whether a sign has no width.
+func isInvisible(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r == '\u034F' || r == '\u115F' || r == '\u3164')
 }
 
 // lookalikes are letters of other scripts, each before the Latin one that it looks like.
 const lookalikes = "аaеeоoрpсcуyхxіiјjѕsԁdһhԛqԝwАAВBЕEКKМMНHОOРPСCТTУYХXІIЈJЅSΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXοoνvαa"
 
-func latin(r rune) (rune, bool) {
+func latinLookalike(r rune) (rune, bool) {
 	i := strings.IndexRune(lookalikes, r)
 	if i < 0 || r < utf8.RuneSelf {
 		return 0, false
@@ -111,13 +111,13 @@ func Odd(line, other string) string {
 			continue
 		}
 		what := ""
-		if _, ok := latin(r); ok {
+		if _, ok := latinLookalike(r); ok {
 			what = "a " + script(r) + " letter"
-		} else if name, ok := names[r]; ok {
+		} else if name, ok := signNames[r]; ok {
 			what = name
 		} else if unicode.Is(unicode.Variation_Selector, r) {
 			what = "a variation selector"
-		} else if invisible(r) {
+		} else if isInvisible(r) {
 			what = "a sign of no width"
 		} else if r != ' ' && unicode.Is(unicode.Zs, r) {
 			what = "another kind of blank"
@@ -133,7 +133,7 @@ func Odd(line, other string) string {
 	return ""
 }
 
-var names = map[rune]string{
+var signNames = map[rune]string{
 	'\u00AD': "soft hyphen", '\u200B': "zero width space", '\u200C': "zero width non-joiner", '\u200D': "zero width joiner",
 	'\u00A0': "no-break space", '\u202F': "narrow no-break space", '\u3000': "ideographic space", '\u2010': "hyphen", '\u2011': "non-breaking hyphen",
 	'\u2060': "word joiner", '\uFEFF': "zero width no-break space", '\u200E': "left-to-right mark", '\u200F': "right-to-left mark",

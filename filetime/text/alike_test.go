@@ -29,7 +29,7 @@ func TestFaultW2Skeleton(t *testing.T) {
 		t.Error(says)
 	}
 	for _, r := range lookalikes {
-		if l, ok := latin(r); ok && (l >= 0x80 || Skeleton(string(r)) != string(l)) {
+		if l, ok := latinLookalike(r); ok && (l >= 0x80 || Skeleton(string(r)) != string(l)) {
 			t.Errorf("%+q looks like %+q", r, l)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Op is what becomes of a [Line].
+// Op is the operation on a [Line].
 type Op byte
 
 // The operations, as a patch writes them before a line.
@@ -22,9 +22,9 @@ type Line struct {
 	Text string
 }
 
-// Block is a hunk of a patch: lines that stand together in a text, and what becomes of them. All
-// fields but Lines narrow the search. A block that only adds goes below the innermost line of
-// Under, to the start with AtStart, else to the end of the text.
+// Block is a hunk of a patch: consecutive lines of a text with their operations. All fields but
+// Lines narrow the search. A block that only adds goes below the innermost line of Under, to the
+// start with AtStart, else to the end of the text.
 type Block struct {
 	Lines []Line
 	// Under are lines that the block stands below, the outermost first: each has a block of its own
@@ -45,10 +45,10 @@ type Block struct {
 	Loose bool
 }
 
-// Old is the text that the block is looked for by: the lines that are kept and removed.
+// Old is the text to search for: the lines that are kept and removed.
 func (b Block) Old() string { return b.join(Add) }
 
-// New is what stands there after it.
+// New is the text after the patch: the lines that are kept and added.
 func (b Block) New() string { return b.join(Remove) }
 
 func (b Block) join(without Op) string {
@@ -61,7 +61,7 @@ func (b Block) join(without Op) string {
 	return out.String()
 }
 
-// ContextError says that a text lacks a line of [Block].Under.
+// ContextError is the error for a text without a line of [Block].Under.
 type ContextError struct{ Line string }
 
 func (e *ContextError) Error() string { return fmt.Sprintf("there is no line %q", e.Line) }
@@ -73,14 +73,14 @@ func (e *ContextError) Error() string { return fmt.Sprintf("there is no line %q"
 //
 // The errors are [*NotFoundError], [*AmbiguousError] and [*ContextError].
 func LocateBlock(t Text, b Block, from int) (Found, error) {
-	l := blocks{t: t, b: b, from: from}
+	l := blockLocator{t: t, b: b, from: from}
 	l.b.Lines = rowsOf(b.Lines)
 	for _, line := range l.b.Lines {
 		if line.Op != Add {
 			l.old = append(l.old, line.Text)
 		}
 	}
-	plain := l.read(leading)
+	plain := l.rows(leading)
 	near, far, err := l.scopes(plain)
 	if err != nil {
 		return Found{}, err
@@ -98,10 +98,10 @@ func LocateBlock(t Text, b Block, from int) (Found, error) {
 	}
 	for _, within := range scopes {
 		for _, tier := range tiers {
-			p := l.places(plain, tier, within)
+			p := l.findPlaces(plain, tier, within)
 			switch n := len(p.at); {
 			case n == 1:
-				return l.found(plain, p, tier)
+				return l.editsAt(plain, p, tier)
 			case n > 1:
 				return Found{}, l.ambiguous(p)
 			}
@@ -110,7 +110,7 @@ func LocateBlock(t Text, b Block, from int) (Found, error) {
 	return Found{}, &NotFoundError{Candidates: t.similar(strings.Join(l.old, "\n"))}
 }
 
-// rowsOf gives lines that are looked for as the rows that they consist of.
+// rowsOf splits the lines to search for into rows, which end at a lone CR too.
 func rowsOf(lines []Line) []Line {
 	out := make([]Line, 0, len(lines))
 	for _, line := range lines {
@@ -125,30 +125,30 @@ func rowsOf(lines []Line) []Line {
 	return out
 }
 
-type blocks struct {
+type blockLocator struct {
 	t    Text
 	b    Block
 	from int
 	old  []string
 }
 
-// lined is a view in rows, which are called lines here. A text that ends with a line end has no
+// rowView is a view in rows, which are called lines here. A text that ends with a line end has no
 // further line.
-type lined struct {
+type rowView struct {
 	view
-	lines []string
-	at    []int // of each line, and the end
-	open  bool  // the last line has no line end
+	lines         []string
+	at            []int // of each line, and the end
+	lacksFinalEOL bool  // the last line has no line end
 }
 
-func (l *blocks) read(how fold) *lined {
-	v := &lined{view: project(l.t.String(), how)}
+func (l *blockLocator) rows(how fold) *rowView {
+	v := &rowView{view: project(l.t.String(), how)}
 	at := 0
 	for line := range strings.Lines(v.s) {
 		v.at = append(v.at, at)
 		at += len(line)
 		line, closed := strings.CutSuffix(line, "\n")
-		v.lines, v.open = append(v.lines, line), !closed
+		v.lines, v.lacksFinalEOL = append(v.lines, line), !closed
 	}
 	v.at = append(v.at, at)
 	return v
@@ -157,15 +157,15 @@ func (l *blocks) read(how fold) *lined {
 // scope is a range of lines, from 0, without the last.
 type scope struct{ start, end int }
 
-// scopes gives where to look first: the blocks below the lines of Under; and where to look else: in
-// all that follows the first of the outermost.
-func (l *blocks) scopes(v *lined) (near []scope, far scope, err error) {
+// scopes returns where to search first, the blocks below the lines of Under, and as fallback all
+// that follows the first of the outermost.
+func (l *blockLocator) scopes(v *rowView) (near []scope, far scope, err error) {
 	whole := scope{0, len(v.lines)}
 	near, far = []scope{whole}, whole
 	narrow := func(line string) bool {
-		at := v.like(line, near)
+		at := v.matchingLines(line, near)
 		if len(at) == 0 {
-			at = v.like(line, []scope{far})
+			at = v.matchingLines(line, []scope{far})
 		}
 		if len(at) == 0 {
 			return false
@@ -187,8 +187,8 @@ func (l *blocks) scopes(v *lined) (near []scope, far scope, err error) {
 	return near, far, nil
 }
 
-// outer leaves the scopes that lie in no other.
-func outer(within []scope) []scope {
+// outermost drops the scopes that lie in another.
+func outermost(within []scope) []scope {
 	var out []scope
 	for _, w := range within {
 		if n := len(out); n > 0 && w.end <= out[n-1].end {
@@ -199,9 +199,9 @@ func outer(within []scope) []scope {
 	return out
 }
 
-// like gives the lines within scopes that are like one: the same, the same but for blanks around
-// them, with plain signs, or else that begin with it.
-func (v *lined) like(line string, within []scope) []int {
+// matchingLines returns the lines within scopes that match one: exactly, but for blanks around
+// them, with plain signs, or else by prefix.
+func (v *rowView) matchingLines(line string, within []scope) []int {
 	bare := strings.TrimSpace(line)
 	plain := func(s string) string { return project(strings.TrimSpace(s), glyphs).s }
 	same := []func(string) bool{
@@ -229,7 +229,7 @@ func (v *lined) like(line string, within []scope) []int {
 
 // scopeEnd is the line after the block that line i begins: the next that is indented no more and
 // closes nothing.
-func (v *lined) scopeEnd(i int) int {
+func (v *rowView) scopeEnd(i int) int {
 	depth := columns(v.lines[i])
 	for j := i + 1; j < len(v.lines); j++ {
 		line := strings.TrimLeft(v.lines[j], " \t")
@@ -243,7 +243,7 @@ func (v *lined) scopeEnd(i int) int {
 	return len(v.lines)
 }
 
-// columns is how far a line is indented.
+// columns is the width of a line's indentation.
 func columns(line string) int {
 	n := 0
 	for _, c := range []byte(line) {
@@ -259,13 +259,13 @@ func columns(line string) int {
 	return n
 }
 
-// fit is the places where a block stands; shifted are its lines as each place has them.
-type fit struct {
-	at      []int // rows, from 0
-	shifted []indentation
+// placement holds the rows where a block matches, and the indentation shift of each.
+type placement struct {
+	at     []int // rows, from 0
+	shifts []indentation
 }
 
-func (l *blocks) ambiguous(p fit) error {
+func (l *blockLocator) ambiguous(p placement) error {
 	e := &AmbiguousError{Count: len(p.at)}
 	for _, i := range p.at[:min(maxLines, len(p.at))] {
 		e.Lines = append(e.Lines, l.t.lineOfRow(i)+1)
@@ -273,12 +273,12 @@ func (l *blocks) ambiguous(p fit) error {
 	return e
 }
 
-// places gives where the block stands at a tier. Of several it leaves the one that the order of
-// blocks or a line number tells.
-func (l *blocks) places(plain *lined, tier int, within []scope) fit {
+// findPlaces returns the matches of the block at a tier. Of several it prefers the one after the
+// previous block, then the one at the line number.
+func (l *blockLocator) findPlaces(plain *rowView, tier int, within []scope) placement {
 	lines, old := plain.lines, l.old
 	fold := func(how func(string) string) {
-		lines, old = mapped(lines, how), mapped(old, how)
+		lines, old = mapLines(lines, how), mapLines(old, how)
 	}
 	bare := func(s string) string { return strings.TrimRight(s, " \t") }
 	switch tier {
@@ -290,34 +290,34 @@ func (l *blocks) places(plain *lined, tier int, within []scope) fit {
 		fold(func(s string) string { return strings.TrimSpace(project(s, glyphs).s) })
 	}
 	if strings.TrimSpace(strings.Join(old, "")) == "" && tier != TierExact {
-		return fit{}
+		return placement{}
 	}
-	var p fit
-	for _, w := range outer(within) {
+	var p placement
+	for _, w := range outermost(within) {
 		for i := w.start; i+len(old) <= w.end; i++ {
 			s, ok := indentation{}, false
 			if tier == TierIndent {
-				s, ok = shifted(old, lines[i:i+len(old)])
+				s, ok = commonShift(old, lines[i:i+len(old)])
 			} else {
 				ok = slices.Equal(old, lines[i:i+len(old)])
 			}
 			if !ok || l.b.AtStart && i > 0 || l.b.AtEnd && i+len(old) < len(lines) || len(p.at) > 0 && i <= p.at[len(p.at)-1] {
 				continue
 			}
-			p.at, p.shifted = append(p.at, i), append(p.shifted, s)
+			p.at, p.shifts = append(p.at, i), append(p.shifts, s)
 		}
 	}
-	p.keep(func(i int) bool { return plain.src(plain.at[i]) >= l.from })
-	p.keep(func(i int) bool { return l.t.lineOfRow(i)+1 == l.b.Number })
+	p.prefer(func(i int) bool { return plain.src(plain.at[i]) >= l.from })
+	p.prefer(func(i int) bool { return l.t.lineOfRow(i)+1 == l.b.Number })
 	return p
 }
 
-// keep leaves the places that is true for, if there are several and some of those.
-func (p *fit) keep(is func(line int) bool) {
-	var some fit
+// prefer filters the places by a predicate, if there are several and it holds for some.
+func (p *placement) prefer(is func(line int) bool) {
+	var some placement
 	for k, i := range p.at {
 		if is(i) {
-			some.at, some.shifted = append(some.at, i), append(some.shifted, p.shifted[k])
+			some.at, some.shifts = append(some.at, i), append(some.shifts, p.shifts[k])
 		}
 	}
 	if len(p.at) > 1 && len(some.at) > 0 {
@@ -325,8 +325,8 @@ func (p *fit) keep(is func(line int) bool) {
 	}
 }
 
-// shifted finds the piece of indentation that all lines have more, or less.
-func shifted(old, lines []string) (indentation, bool) {
+// commonShift finds the indentation by which all lines differ.
+func commonShift(old, lines []string) (indentation, bool) {
 	words, first := 0, -1
 	for i, o := range old {
 		if o == "" {
@@ -351,18 +351,18 @@ func shifted(old, lines []string) (indentation, bool) {
 	return s, true
 }
 
-// found makes the edits of a block that stands at one place.
-func (l *blocks) found(plain *lined, p fit, tier int) (Found, error) {
+// editsAt returns the edits of a block at its only match.
+func (l *blockLocator) editsAt(plain *rowView, p placement, tier int) (Found, error) {
 	how := map[int]fold{TierTrailing: trailing, TierIndent: trailing, TierGlyphs: trailing | glyphs}[tier]
 	v := plain
 	if how != 0 {
-		v = l.read(leading | how)
+		v = l.rows(leading | how)
 	}
 	first, end := p.at[0], p.at[0]+len(l.old)
 	quoted := func(s string) string { return s }
 	switch tier {
 	case TierIndent:
-		quoted = p.shifted[0].apply
+		quoted = p.shifts[0].apply
 	case TierTrim:
 		reindent := newReindent(l.old, plain.lines[first:end])
 		quoted = reindent.apply
@@ -391,17 +391,17 @@ func (l *blocks) found(plain *lined, p fit, tier int) (Found, error) {
 				at++
 			}
 		}
-		old, add = l.ends(v, from, at, i == len(l.b.Lines), old, add)
+		old, add = l.fixLineEnds(v, from, at, i == len(l.b.Lines), old, add)
 		in, fold := v, how
 		if old == "" {
 			in, fold = plain, 0
 		}
-		run, err := loc.found(&in.view, fold, []match{{in.at[from], old, add}}, tier)
+		run, err := loc.editsFor(&in.view, fold, []match{{in.at[from], old, add}}, tier)
 		if err != nil {
 			return Found{}, err
 		}
 		for _, e := range run.Edits {
-			f.Edits = put(f.Edits, e)
+			f.Edits = appendEdit(f.Edits, e)
 		}
 	}
 	if tier == TierExact && strings.TrimSuffix(l.t.Slice(f.Matches[0].Start, f.Matches[0].End), "\n") != strings.Join(l.old, "\n") {
@@ -411,16 +411,16 @@ func (l *blocks) found(plain *lined, p fit, tier int) (Found, error) {
 	return f, nil
 }
 
-// ends puts the line ends right at the end of the text: the lines from from to at of v are replaced
-// by add.
-func (l *blocks) ends(v *lined, from, at int, last bool, old, add string) (string, string) {
+// fixLineEnds adjusts the last line end at the end of the text, where rows from to at of v are
+// replaced by add.
+func (l *blockLocator) fixLineEnds(v *rowView, from, at int, last bool, old, add string) (string, string) {
 	if at < len(v.lines) {
 		return old, add
 	}
-	if v.open && from < at {
+	if v.lacksFinalEOL && from < at {
 		old = strings.TrimSuffix(old, "\n")
 	}
-	if v.open && from == at && add != "" && from > 0 {
+	if v.lacksFinalEOL && from == at && add != "" && from > 0 {
 		add = "\n" + add
 	}
 	if l.b.Open && last {
@@ -429,8 +429,8 @@ func (l *blocks) ends(v *lined, from, at int, last bool, old, add string) (strin
 	return old, add
 }
 
-// insert makes the edit of a block that only adds.
-func (l *blocks) insert(v *lined, within []scope) (Found, error) {
+// insert returns the edit of a block that only adds.
+func (l *blockLocator) insert(v *rowView, within []scope) (Found, error) {
 	at := []int{len(v.lines)}
 	switch {
 	case len(l.b.Under) > 0:
@@ -441,15 +441,15 @@ func (l *blocks) insert(v *lined, within []scope) (Found, error) {
 	case l.b.AtStart:
 		at[0] = 0
 	}
-	p := fit{at: at, shifted: make([]indentation, len(at))}
-	p.keep(func(i int) bool { return i == len(v.lines) || v.src(v.at[i]) >= l.from })
+	p := placement{at: at, shifts: make([]indentation, len(at))}
+	p.prefer(func(i int) bool { return i == len(v.lines) || v.src(v.at[i]) >= l.from })
 	if len(p.at) > 1 {
 		return Found{}, l.ambiguous(p)
 	}
-	return l.found(v, p, TierExact)
+	return l.editsAt(v, p, TierExact)
 }
 
-// reindent gives lines the indentation of a text.
+// reindent maps the indentation of quoted lines to that of the text.
 type reindent struct{ from, to []string }
 
 func newReindent(old, lines []string) reindent {
@@ -483,7 +483,7 @@ func (r reindent) apply(line string) string {
 
 func indentOf(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
 
-func mapped(lines []string, how func(string) string) []string {
+func mapLines(lines []string, how func(string) string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
 		out[i] = how(l)

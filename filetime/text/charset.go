@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Charset is how the characters of a file are stored. In a [Text] they are UTF-8.
+// Charset is the encoding of a file. A [Text] is always UTF-8.
 type Charset uint8
 
 // The charsets that [Decode] tells by the first bytes of a file.
@@ -29,8 +29,8 @@ func (c Charset) String() string {
 	return "utf-8"
 }
 
-// CharsetError says why bytes are no text of a charset that is known, or why a text
-// cannot be stored in one.
+// CharsetError is the error for bytes that are no text of a known charset, or for a text that a
+// charset cannot store.
 type CharsetError struct {
 	Charset Charset
 	Offset  int // where, in bytes of what was given
@@ -49,11 +49,11 @@ const (
 	mark32BE = "\x00\x00\xFE\xFF"
 )
 
-// Sniffed is how many bytes of a file's beginning Binary is to be given.
+// Sniffed is the number of bytes of a file's beginning that Binary needs.
 const Sniffed = 8 << 10
 
-// Binary says that a file is no text, from its first Sniffed bytes: there is a NUL among them.
-// Decode knows of texts with NULs in other charsets.
+// Binary reports whether a file is no text: its first Sniffed bytes contain a NUL. Decode handles
+// UTF-16, whose texts contain NULs too.
 func Binary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
 // Decode reads the bytes of a file: UTF-16 where they begin with its byte order mark,
@@ -65,12 +65,12 @@ func Decode(b []byte) (Text, Charset, error) {
 	case start == mark32LE || start == mark32BE:
 		return Text{}, CharsetUTF8, &CharsetError{CharsetUTF8, 0, "a UTF-32 byte order mark", true}
 	case strings.HasPrefix(start, markLE):
-		return decode16(b, CharsetUTF16LE)
+		return decodeUTF16(b, CharsetUTF16LE)
 	case strings.HasPrefix(start, markBE):
-		return decode16(b, CharsetUTF16BE)
+		return decodeUTF16(b, CharsetUTF16BE)
 	}
 	s := string(b)
-	if i := invalid(s); i >= 0 {
+	if i := firstInvalid(s); i >= 0 {
 		return Text{}, CharsetUTF8, &CharsetError{CharsetUTF8, i, "an invalid byte", strings.HasPrefix(s, bom)}
 	}
 	return New(s), CharsetUTF8, nil
@@ -81,7 +81,7 @@ func Decode(b []byte) (Text, Charset, error) {
 // [*CharsetError].
 func Encode(t Text, c Charset) ([]byte, error) {
 	s := t.String()
-	if i := invalid(s); i >= 0 {
+	if i := firstInvalid(s); i >= 0 {
 		return nil, &CharsetError{c, i, "an invalid byte", false}
 	}
 	switch {
@@ -116,7 +116,7 @@ func (c Charset) order() byteOrder {
 	return binary.LittleEndian
 }
 
-func decode16(b []byte, c Charset) (Text, Charset, error) {
+func decodeUTF16(b []byte, c Charset) (Text, Charset, error) {
 	if len(b)%2 != 0 {
 		return Text{}, c, &CharsetError{c, len(b) - 1, "half of a code unit", true}
 	}
@@ -139,8 +139,8 @@ func decode16(b []byte, c Charset) (Text, Charset, error) {
 	return New(string(out)), c, nil
 }
 
-// invalid returns the offset of the first byte that is not UTF-8, or -1.
-func invalid(s string) int {
+// firstInvalid returns the offset of the first byte that is not UTF-8, or -1.
+func firstInvalid(s string) int {
 	if utf8.ValidString(s) {
 		return -1
 	}

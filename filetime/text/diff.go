@@ -77,7 +77,7 @@ type Run struct{ A0, A1, B0, B1 int }
 func Lines(a, b string) []Run {
 	d := newDiffer(len(a) + len(b))
 	la, lb := d.sequence(a, lineEnd), d.sequence(b, lineEnd)
-	d.separate(la.ids, lb.ids, d.lines(la, lb))
+	d.splitCommon(la.ids, lb.ids, d.lines(la, lb))
 	out := make([]Run, len(d.hunks))
 	for i, h := range d.hunks {
 		out[i] = Run{h.a0, h.a1, h.b0, h.b1}
@@ -92,12 +92,12 @@ func lineEnd(s string) int {
 	return len(s)
 }
 
-// separate splits hunks that have a symbol on both sides, as a search that was cut off at its bound
-// may leave them: each symbol of b is paired with the next equal one of a.
-func (d *differ) separate(a, b []int32, hunks []hunk) {
+// splitCommon splits hunks that have a symbol on both sides, which a search cut off at its limit
+// may leave: each symbol of b is paired with the next equal one of a.
+func (d *differ) splitCommon(a, b []int32, hunks []hunk) {
 	d.hunks = nil
 	for _, h := range hunks {
-		if !d.common(a[h.a0:h.a1], b[h.b0:h.b1]) {
+		if !d.shareSymbol(a[h.a0:h.a1], b[h.b0:h.b1]) {
 			d.add(h)
 			continue
 		}
@@ -120,24 +120,24 @@ func (d *differ) separate(a, b []int32, hunks []hunk) {
 	}
 }
 
-// common reports whether a symbol is in both a and b.
-func (d *differ) common(a, b []int32) bool {
+// shareSymbol reports whether a symbol is in both a and b.
+func (d *differ) shareSymbol(a, b []int32) bool {
 	for _, id := range a {
-		d.seen[id].na = 1
+		d.counts[id].na = 1
 	}
-	defer d.forget(a, nil)
-	return slices.ContainsFunc(b, func(id int32) bool { return d.seen[id].na > 0 })
+	defer d.resetCounts(a, nil)
+	return slices.ContainsFunc(b, func(id int32) bool { return d.counts[id].na > 0 })
 }
 
-// hunk is a range of a and the range of b that stands in its place, in symbols.
+// hunk is a range of a and the range of b that replaces it, in symbols.
 type hunk struct{ a0, a1, b0, b1 int }
 
 // differ compares sequences of interned lines or tokens.
 type differ struct {
-	ids   map[string]int32
-	signs [utf8.RuneSelf]int32 // the ids of single characters, from 1
-	seen  []occurrence         // by symbol, zero between uses
-	hunks []hunk
+	ids     map[string]int32
+	charIDs [utf8.RuneSelf]int32 // the ids of single characters, from 1
+	counts  []occurrence         // by symbol, zero between uses
+	hunks   []hunk
 }
 
 type occurrence struct{ na, nb, a, b int32 }
@@ -174,18 +174,18 @@ func (d *differ) sequence(s string, next func(string) int) sequence {
 
 func (d *differ) id(s string) int32 {
 	if len(s) == 1 && s[0] < utf8.RuneSelf {
-		id := &d.signs[s[0]]
+		id := &d.charIDs[s[0]]
 		if *id == 0 {
-			d.seen = append(d.seen, occurrence{})
-			*id = int32(len(d.seen))
+			d.counts = append(d.counts, occurrence{})
+			*id = int32(len(d.counts))
 		}
 		return *id - 1
 	}
 	id, ok := d.ids[s]
 	if !ok {
-		id = int32(len(d.seen))
+		id = int32(len(d.counts))
 		d.ids[s] = id
-		d.seen = append(d.seen, occurrence{})
+		d.counts = append(d.counts, occurrence{})
 	}
 	return id
 }
@@ -211,11 +211,11 @@ func (d *differ) strings(a, b string, offset int) Set {
 func (d *differ) refine(out Set, la, lb sequence, h hunk, offset int) Set {
 	at := offset + la.at(h.a0)
 	if h.a0 == h.a1 || h.b0 == h.b1 {
-		return put(out, Edit{at, at + len(la.slice(h.a0, h.a1)), lb.slice(h.b0, h.b1)})
+		return appendEdit(out, Edit{at, at + len(la.slice(h.a0, h.a1)), lb.slice(h.b0, h.b1)})
 	}
 	var pairs []hunk
 	if h.a1-h.a0 > 1 && h.b1-h.b0 > 1 {
-		pairs = d.diff(d.squeezed(la, h.a0, h.a1), d.squeezed(lb, h.b0, h.b1))
+		pairs = d.diff(d.trimmedLines(la, h.a0, h.a1), d.trimmedLines(lb, h.b0, h.b1))
 	} else {
 		pairs = []hunk{{0, h.a1 - h.a0, 0, h.b1 - h.b0}}
 	}
@@ -230,8 +230,8 @@ func (d *differ) refine(out Set, la, lb sequence, h hunk, offset int) Set {
 	return out
 }
 
-// squeezed returns lines of q by what they hold between the blanks at both ends.
-func (d *differ) squeezed(q sequence, from, to int) sequence {
+// trimmedLines returns lines of q with symbols that ignore blanks at both ends.
+func (d *differ) trimmedLines(q sequence, from, to int) sequence {
 	ids := make([]int32, 0, to-from)
 	for i := from; i < to; i++ {
 		ids = append(ids, d.id(strings.TrimSpace(q.slice(i, i+1))))
@@ -245,21 +245,21 @@ func (d *differ) tokens(out Set, a, b string, at int) Set {
 		return out
 	}
 	if a == "" || b == "" || len(a)+len(b) > maxTokens {
-		p := whole(a, b, prefixLen(a, b))
-		return put(out, Edit{at + p, at + len(a), b[p:]})
+		p := wholePrefix(a, b, prefixLen(a, b))
+		return appendEdit(out, Edit{at + p, at + len(a), b[p:]})
 	}
 	if e, ok := oneToken(a, b); ok {
-		return put(out, Edit{at + e.Start, at + e.End, e.New})
+		return appendEdit(out, Edit{at + e.Start, at + e.End, e.New})
 	}
 	ta, tb := d.sequence(a, tokenEnd), d.sequence(b, tokenEnd)
 	hunks := d.diff(ta, tb)
 	for i := 0; i < len(hunks); i++ {
 		h := hunks[i]
-		for i+1 < len(hunks) && idle(ta, tb, h, hunks[i+1]) {
+		for i+1 < len(hunks) && isTooClose(ta, tb, h, hunks[i+1]) {
 			i++
 			h.a1, h.b1 = hunks[i].a1, hunks[i].b1
 		}
-		out = put(out, Edit{at + ta.at(h.a0), at + ta.at(h.a1), tb.slice(h.b0, h.b1)})
+		out = appendEdit(out, Edit{at + ta.at(h.a0), at + ta.at(h.a1), tb.slice(h.b0, h.b1)})
 	}
 	return out
 }
@@ -271,12 +271,12 @@ func oneToken(a, b string) (Edit, bool) {
 		return Edit{}, false
 	}
 	p := prefixLen(a, b)
-	for !apart(a, p) || !apart(b, p) {
+	for !isTokenBoundary(a, p) || !isTokenBoundary(b, p) {
 		p--
 	}
 	x, y := a[p:], b[p:]
 	n := suffixLen(x, y)
-	for !apart(x, len(x)-n) || !apart(y, len(y)-n) {
+	for !isTokenBoundary(x, len(x)-n) || !isTokenBoundary(y, len(y)-n) {
 		n--
 	}
 	x, y = x[:len(x)-n], y[:len(y)-n]
@@ -284,8 +284,8 @@ func oneToken(a, b string) (Edit, bool) {
 	return Edit{p, p + len(x), y}, one
 }
 
-// apart reports whether a token ends at an offset of a text.
-func apart(s string, i int) bool {
+// isTokenBoundary reports whether an offset of a text lies between two tokens.
+func isTokenBoundary(s string, i int) bool {
 	if i == 0 || i == len(s) {
 		return true
 	}
@@ -297,9 +297,9 @@ func apart(s string, i int) bool {
 	return !(isWord(l) && isWord(r) || isBlank(l) && isBlank(r))
 }
 
-// idle reports whether what two hunks have between them is too little to keep them
-// apart: shorter than both, and no word in it.
-func idle(a, b sequence, h, k hunk) bool {
+// isTooClose reports whether the text between two hunks is too short to separate them: shorter than
+// both, and without a word.
+func isTooClose(a, b sequence, h, k hunk) bool {
 	between := a.slice(h.a1, k.a0)
 	size := func(h hunk) int { return max(len(a.slice(h.a0, h.a1)), len(b.slice(h.b0, h.b1))) }
 	if len(between) >= size(h) || len(between) >= size(k) {
@@ -308,8 +308,8 @@ func idle(a, b sequence, h, k hunk) bool {
 	return strings.IndexFunc(between, isWord) < 0 && indexEOL(between) < 0
 }
 
-// put appends an edit, joined with the one before if they touch.
-func put(out Set, e Edit) Set {
+// appendEdit appends an edit, joined with the one before if they touch.
+func appendEdit(out Set, e Edit) Set {
 	if n := len(out) - 1; n >= 0 && out[n].End == e.Start {
 		out[n].End = e.End
 		out[n].New += e.New
@@ -355,7 +355,7 @@ func isBlank(r rune) bool { return r == ' ' || r == '\t' }
 func (d *differ) diff(a, b sequence) []hunk {
 	d.hunks = nil
 	d.compare(a.ids, b.ids, 0, 0)
-	return shift(a, b, d.hunks)
+	return canonicalHunks(a, b, d.hunks)
 }
 
 // lines is diff for lines. Where some were moved, the anchors may hold on to those that
@@ -372,7 +372,7 @@ func (d *differ) lines(a, b sequence) []hunk {
 			d.hunks = anchored
 		}
 	}
-	return shift(a, b, d.hunks)
+	return canonicalHunks(a, b, d.hunks)
 }
 
 // cost is how many symbols hunks delete and insert.
@@ -425,29 +425,29 @@ func (d *differ) add(h hunk) {
 // anchors returns the longest ascending series of symbols that a and b have once each.
 func (d *differ) anchors(a, b []int32) [][2]int32 {
 	for i, id := range a {
-		d.seen[id].na++
-		d.seen[id].a = int32(i)
+		d.counts[id].na++
+		d.counts[id].a = int32(i)
 	}
 	for i, id := range b {
-		d.seen[id].nb++
-		d.seen[id].b = int32(i)
+		d.counts[id].nb++
+		d.counts[id].b = int32(i)
 	}
 	var both [][2]int32
 	for i, id := range a {
-		if o := d.seen[id]; o.na == 1 && o.nb == 1 {
+		if o := d.counts[id]; o.na == 1 && o.nb == 1 {
 			both = append(both, [2]int32{int32(i), o.b})
 		}
 	}
-	d.forget(a, b)
+	d.resetCounts(a, b)
 	return ascending(both)
 }
 
-func (d *differ) forget(a, b []int32) {
+func (d *differ) resetCounts(a, b []int32) {
 	for _, id := range a {
-		d.seen[id] = occurrence{}
+		d.counts[id] = occurrence{}
 	}
 	for _, id := range b {
-		d.seen[id] = occurrence{}
+		d.counts[id] = occurrence{}
 	}
 }
 
@@ -488,14 +488,14 @@ func ascending(pairs [][2]int32) [][2]int32 {
 // bounded length. Symbols that only one side has are left out of the search.
 func (d *differ) shortest(a, b []int32, i, j int) {
 	for _, id := range a {
-		d.seen[id].na++
+		d.counts[id].na++
 	}
 	for _, id := range b {
-		d.seen[id].nb++
+		d.counts[id].nb++
 	}
 	pick := func(s []int32) (ids []int32, at []int) {
 		for k, id := range s {
-			if d.seen[id].na > 0 && d.seen[id].nb > 0 {
+			if d.counts[id].na > 0 && d.counts[id].nb > 0 {
 				ids, at = append(ids, id), append(at, k)
 			}
 		}
@@ -503,7 +503,7 @@ func (d *differ) shortest(a, b []int32, i, j int) {
 	}
 	ca, ia := pick(a)
 	cb, ib := pick(b)
-	d.forget(a, b)
+	d.resetCounts(a, b)
 	pa, pb := 0, 0
 	for x, y := 0, 0; x < len(ca) && y < len(cb); {
 		matches, nx, ny := myers(ca[x:], cb[y:])
@@ -586,8 +586,8 @@ search:
 	return matches, nx, ny
 }
 
-// shift moves pure insertions and deletions to their canonical place.
-func shift(a, b sequence, hunks []hunk) []hunk {
+// canonicalHunks slides pure insertions and deletions to their canonical place.
+func canonicalHunks(a, b sequence, hunks []hunk) []hunk {
 	out := hunks[:0]
 	for i := 0; i < len(hunks); i++ {
 		h := hunks[i]
@@ -613,7 +613,7 @@ func shift(a, b sequence, hunks []hunk) []hunk {
 		}
 		k := down
 		for m := down; m >= -up; m-- {
-			if q.blank(hi + m - 1) {
+			if q.isBlankLine(hi + m - 1) {
 				k = m
 				break
 			}
@@ -631,7 +631,7 @@ func endOf(hunks []hunk) int {
 	return hunks[len(hunks)-1].a1
 }
 
-// blank reports whether symbol i is an empty line.
-func (s *sequence) blank(i int) bool {
+// isBlankLine reports whether symbol i is an empty line.
+func (s *sequence) isBlankLine(i int) bool {
 	return s.text != "" && len(s.ends) > 0 && indexEOL(s.slice(i, i+1)) == 0
 }

@@ -46,24 +46,24 @@ func (s Set) Apply(t Text) Text {
 	c := t.chunks()
 	cur := cursor{c: c}
 	if len(s) == 1 {
-		if after := cur.within(s[0]); after != nil {
+		if after := cur.replaceInChunk(s[0]); after != nil {
 			return Text{after}
 		}
 	}
 	b := builder{c: chunks{
 		parts: make([]string, 0, len(c.parts)+2),
-		sums:  make([]sum, 0, len(c.parts)+2),
+		sums:  make([]unitCounts, 0, len(c.parts)+2),
 	}, tail: make([]byte, 0, targetChunk+len(s[0].New))}
 	last := 0
 	for _, e := range s {
 		if e.Start < last || e.End < e.Start || e.End > c.total.bytes {
 			panic("text: edits out of order or out of range")
 		}
-		b.add(&cur, last, e.Start)
+		b.copyRange(&cur, last, e.Start)
 		b.tail = append(b.tail, e.New...)
 		last = e.End
 	}
-	b.add(&cur, last, c.total.bytes)
+	b.copyRange(&cur, last, c.total.bytes)
 	return b.text()
 }
 
@@ -75,7 +75,7 @@ func (s Set) Inverse(base Text) Set {
 		out[i] = Edit{e.Start + delta, e.Start + delta + len(e.New), base.Slice(e.Start, e.End)}
 		delta += e.grow()
 	}
-	return snap(s.Apply(base), out)
+	return snapToRunes(s.Apply(base), out)
 }
 
 func (e Edit) grow() int { return len(e.New) - (e.End - e.Start) }
@@ -146,23 +146,23 @@ func (s Set) mapRange(r Range) Range {
 
 // Compose returns the edits over base that do what a over base and then b over
 // Apply(base, a) do. It is exact and associative; touching edits come out as one.
-func Compose(a, b Set) Set { return compose(make(Set, 0, len(a)+len(b)), a, b) }
+func Compose(a, b Set) Set { return appendComposed(make(Set, 0, len(a)+len(b)), a, b) }
 
-// compose appends the composition of a and b to out.
-func compose(out, a, b Set) Set {
+// appendComposed appends the composition of a and b to out.
+func appendComposed(out, a, b Set) Set {
 	w := composer{a: a, out: out}
 	mid := 0
 	for _, e := range b {
-		w.take(e.Start-mid, true)
+		w.advance(e.Start-mid, true)
 		w.insert(e.New)
-		w.take(e.End-e.Start, false)
+		w.advance(e.End-e.Start, false)
 		mid = e.End
 	}
-	w.rest()
+	w.finish()
 	return w.out
 }
 
-// composer walks over the text between two sets.
+// composer composes two sets in one pass over the text between them.
 type composer struct {
 	a    Set
 	i    int // the edit of a that comes next or has been begun
@@ -177,12 +177,12 @@ type composer struct {
 	out     Set
 }
 
-// take goes over n bytes of the middle text, keeping or deleting them.
-func (w *composer) take(n int, keep bool) {
+// advance consumes n bytes of the middle text, keeping or deleting them.
+func (w *composer) advance(n int, keep bool) {
 	for n > 0 {
 		if w.i < len(w.a) && (w.open || w.a[w.i].Start == w.base) {
 			e := w.a[w.i]
-			w.begin(e)
+			w.beginReplacement(e)
 			k := min(n, len(e.New)-w.used)
 			if keep {
 				w.insert(e.New[w.used : w.used+k])
@@ -201,26 +201,26 @@ func (w *composer) take(n int, keep bool) {
 		if keep {
 			w.flush()
 		} else {
-			w.touch()
+			w.openEdit()
 		}
 		w.base += k
 		n -= k
 	}
 }
 
-// begin deletes the span of an edit of a when its new text is reached.
-func (w *composer) begin(e Edit) {
+// beginReplacement deletes the span of an edit of a when its new text is reached.
+func (w *composer) beginReplacement(e Edit) {
 	if w.open {
 		return
 	}
 	if e.Start < e.End {
-		w.touch()
+		w.openEdit()
 	}
 	w.base = e.End
 	w.open = true
 }
 
-func (w *composer) touch() {
+func (w *composer) openEdit() {
 	if !w.pending {
 		w.pending, w.start = true, w.base
 	}
@@ -230,7 +230,7 @@ func (w *composer) insert(s string) {
 	if s == "" {
 		return
 	}
-	w.touch()
+	w.openEdit()
 	switch {
 	case w.one == "" && len(w.text) == 0:
 		w.one = s
@@ -256,15 +256,15 @@ func (w *composer) flush() {
 	w.pending, w.one, w.text = false, "", w.text[:0]
 }
 
-// rest takes over what is left of a.
-func (w *composer) rest() {
+// finish appends the rest of a.
+func (w *composer) finish() {
 	for ; w.i < len(w.a); w.i++ {
 		e := w.a[w.i]
 		if !w.open && e.Start > w.base {
 			w.flush()
 			w.base = e.Start
 		}
-		w.begin(e)
+		w.beginReplacement(e)
 		w.insert(e.New[w.used:])
 		w.used, w.open = 0, false
 	}
@@ -293,7 +293,7 @@ func ComposeAll(sets []Set) Set {
 				next = sets[2*i+1]
 			}
 			at := len(to)
-			to = compose(to, sets[2*i], next)
+			to = appendComposed(to, sets[2*i], next)
 			sets[i] = to[at:]
 		}
 		sets = sets[:(len(sets)+1)/2]
@@ -351,7 +351,7 @@ func trim(base Text, e Edit) Edit {
 		return e
 	}
 	old := base.Slice(e.Start, e.End)
-	p := whole(old, e.New, prefixLen(old, e.New))
+	p := wholePrefix(old, e.New, prefixLen(old, e.New))
 	old, e.New = old[p:], e.New[p:]
 	n := suffixLen(old, e.New)
 	for n > 0 && (splits(old, len(old)-n) || splits(e.New, len(e.New)-n)) {
@@ -360,8 +360,8 @@ func trim(base Text, e Edit) Edit {
 	return Edit{e.Start + p, e.End - n, e.New[:len(e.New)-n]}
 }
 
-// whole shortens a common prefix of n bytes until it cuts neither text badly.
-func whole(a, b string, n int) int {
+// wholePrefix shortens a common prefix of n bytes until it cuts neither text badly.
+func wholePrefix(a, b string, n int) int {
 	for n > 0 && (splits(a, n) || splits(b, n)) {
 		n--
 	}
@@ -400,8 +400,8 @@ func slide(cur *cursor, e Edit, limit int) Edit {
 	return Edit{e.Start + good, e.End + good, e.New}
 }
 
-// snap widens edits that begin or end inside a rune or a CRLF of t.
-func snap(t Text, s Set) Set {
+// snapToRunes widens edits that begin or end inside a rune or a CRLF of t.
+func snapToRunes(t Text, s Set) Set {
 	cur := cursor{c: t.chunks()}
 	down := func(off int) int {
 		for cur.splits(off) {

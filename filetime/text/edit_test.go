@@ -190,7 +190,7 @@ func TestSnapWidens(t *testing.T) {
 		{Set{{0, 2, "x"}, {2, 4, "y"}}, Set{{0, 5, "xy\xa9"}}},
 		{Set{{2, 3, ""}}, Set{{1, 3, "\r"}}},
 	} {
-		if got := snap(base, tt.in); !slices.Equal(got, tt.want) {
+		if got := snapToRunes(base, tt.in); !slices.Equal(got, tt.want) {
 			t.Errorf("%v became %v, want %v", tt.in, got, tt.want)
 		}
 	}

@@ -57,17 +57,16 @@ func withEOL(s, eol string) string {
 	return strings.ReplaceAll(s, "\n", eol)
 }
 
-// ends finds line ends as eolAt does, of one place after the other: it looks at each part of the
-// text once.
-type ends struct {
+// eolFinder is eolAt for ascending offsets: it scans each part of the text once.
+type eolFinder struct {
 	t           Text
 	from, until int // the places that have eol; none where until is before from
 	eol         string
 }
 
-func (t Text) ends() ends { return ends{t: t, until: -1} }
+func (t Text) ends() eolFinder { return eolFinder{t: t, until: -1} }
 
-func (e *ends) at(off int) string {
+func (e *eolFinder) at(off int) string {
 	if e.from <= off && off <= e.until {
 		return e.eol
 	}
@@ -98,7 +97,7 @@ func eolAt(t Text, off int) string {
 	return ""
 }
 
-// fold says what a view leaves out beside the kinds of line ends.
+// fold selects what a view normalizes beside line ends.
 type fold uint8
 
 const (
@@ -107,21 +106,20 @@ const (
 	glyphs                    // the difference between typographic and plain signs
 )
 
-// view is a text as a model is shown it, with every line end as \n, and
-// a way back to the bytes it stands for.
+// view is a normalized text with every line end as \n, and the mapping back to the source offsets.
 type view struct {
-	s     string
-	marks []mark
+	s    string
+	gaps []gap
 }
 
-// mark is a place where a view is shorter than its source. It counts for offsets
-// after at: a place before a line end stands before all that was left out there.
-type mark struct {
-	at, skipped int // skipped: in all up to here
-	blanks      bool
+// gap is a place where a view is shorter than its source. It applies to offsets after at, so that
+// an offset before a line end maps to before the gap.
+type gap struct {
+	at, total int // total: bytes left out up to here
+	isBlanks  bool
 }
 
-// project makes a view of s.
+// project normalizes s to a view.
 func project(s string, how fold) view {
 	marked := how&leading != 0 && strings.HasPrefix(s, bom)
 	if !marked && how&^leading == 0 && strings.IndexByte(s, '\r') < 0 {
@@ -134,7 +132,7 @@ func project(s string, how fold) view {
 	skip := func(at, n int, blanks bool) {
 		if n > 0 {
 			skipped += n
-			v.marks = append(v.marks, mark{at, skipped, blanks})
+			v.gaps = append(v.gaps, gap{at, skipped, blanks})
 		}
 	}
 	i := 0
@@ -202,18 +200,18 @@ func plainGlyph(r rune) byte {
 
 // src returns the source offset of a place in the view.
 func (v *view) src(p int) int {
-	i := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at >= p })
+	i := sort.Search(len(v.gaps), func(i int) bool { return v.gaps[i].at >= p })
 	if i == 0 {
 		return p
 	}
-	return p + v.marks[i-1].skipped
+	return p + v.gaps[i-1].total
 }
 
 // srcAfter is src, but after the blanks that were left out there.
 func (v *view) srcAfter(p int) int {
-	i := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at >= p })
-	if i < len(v.marks) && v.marks[i].at == p && v.marks[i].blanks {
-		return p + v.marks[i].skipped
+	i := sort.Search(len(v.gaps), func(i int) bool { return v.gaps[i].at >= p })
+	if i < len(v.gaps) && v.gaps[i].at == p && v.gaps[i].isBlanks {
+		return p + v.gaps[i].total
 	}
 	return v.src(p)
 }

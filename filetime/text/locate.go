@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Found is where a quoted text stands, and the edits that replace it.
+// Found holds the matches of a quoted text, and the edits that replace it.
 type Found struct {
 	Edits    Set     // minimised, over the text searched
 	Count    int     // matches
@@ -53,7 +53,7 @@ func tierName(tier int) string {
 	return "escapes"
 }
 
-// maxLines is how many lines an [AmbiguousError] names.
+// maxLines limits the lines that an [AmbiguousError] names.
 const maxLines = 100
 
 // ErrEmptyOld is the error of [Locate] for an empty text to look for.
@@ -62,7 +62,7 @@ var ErrEmptyOld = errors.New("the text to replace is empty")
 // ErrNoChange is the error of [Locate] when the new text changes nothing.
 var ErrNoChange = errors.New("the new text is the same as the text to replace")
 
-// NotFoundError says that a text is nowhere.
+// NotFoundError is the error for a text without a match.
 type NotFoundError struct {
 	Candidates []Candidate // the most similar places, best first; perhaps none
 }
@@ -81,7 +81,7 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("text not found; the most similar place is line %d", e.Candidates[0].Line)
 }
 
-// AmbiguousError says that a text stands at several places.
+// AmbiguousError is the error for a text with several matches.
 type AmbiguousError struct {
 	Count int
 	Lines []int // first line of each from 1, at most 100
@@ -105,7 +105,7 @@ func Locate(t Text, old, new string, all bool) (Found, error) {
 	if toLF(t, old) == l.new {
 		return Found{}, ErrNoChange
 	}
-	return l.answer(l.search(l.exact, l.trailing, l.indent, l.glyphs, l.escapes))
+	return l.result(l.search(l.exact, l.trailing, l.indent, l.glyphs, l.escapes))
 }
 
 // LocateBare is Locate for a quotation that has blank lines at its start or its end which the text
@@ -115,11 +115,11 @@ func Locate(t Text, old, new string, all bool) (Found, error) {
 func LocateBare(t Text, old, new string, all bool) (Found, error) {
 	l := locator{t: t, all: all, new: toLF(t, new)}
 	l.old = project(strings.TrimPrefix(old, bom), 0).s
-	return l.answer(l.bare())
+	return l.result(l.searchWithoutBlanks())
 }
 
-// answer makes one of what was found, if anything.
-func (l *locator) answer(f Found, err error) (Found, error) {
+// result turns the outcome of a search into that of Locate.
+func (l *locator) result(f Found, err error) (Found, error) {
 	switch {
 	case err != nil:
 		return Found{}, err
@@ -132,32 +132,31 @@ func (l *locator) answer(f Found, err error) (Found, error) {
 	return f, nil
 }
 
-// search looks for the quotation in one way after the other: in the text, and in the text with a
-// line end at its end.
+// search tries the ways in turn: in the text, and in the text with a final line end added.
 func (l *locator) search(ways ...func() (Found, error)) (f Found, err error) {
-	if !l.all || !l.open() { // else the last line counts, too
+	if !l.all || !l.needsFinalEOL() { // else the last line counts, too
 		for _, way := range ways {
 			if f, err = way(); err != nil || f.Count > 0 {
 				return f, err
 			}
 		}
 	}
-	if !l.open() {
+	if !l.needsFinalEOL() {
 		return f, err
 	}
-	return l.closed(func() (Found, error) { return l.search(ways...) })
+	return l.searchWithFinalEOL(func() (Found, error) { return l.search(ways...) })
 }
 
-// open reports whether the quotation ends with a line end and the text does not: as whole lines are
-// quoted, its last one would never be found.
-func (l *locator) open() bool {
+// needsFinalEOL reports whether the quotation ends with a line end and the text does not: as whole
+// lines are quoted, its last one would never be found.
+func (l *locator) needsFinalEOL() bool {
 	n := l.t.Len()
 	return n > 0 && endsLine(l.old) && !endsLine(l.t.Slice(n-1, n))
 }
 
-// closed carries out a search in the text with a line end at its end. What is put in there ends
-// without one, as the text did.
-func (l *locator) closed(search func() (Found, error)) (Found, error) {
+// searchWithFinalEOL runs a search in the text with a final line end added. The edits do not add
+// it: the text ends without one, as before.
+func (l *locator) searchWithFinalEOL(search func() (Found, error)) (Found, error) {
 	t := l.t
 	n, eol := t.Len(), cmp.Or(eolAt(t, t.Len()), l.old[unitStart(l.old, len(l.old)-1):])
 	end := Set{{n, n, eol}}
@@ -180,11 +179,11 @@ func (l *locator) closed(search func() (Found, error)) (Found, error) {
 	return f, nil
 }
 
-// maxBare is how many blank lines before and after a quotation may be too many.
-const maxBare = 3
+// maxBlankLines limits the surplus blank lines before and after a quotation.
+const maxBlankLines = 3
 
-// bare looks for the quotation without blank lines at its start and its end.
-func (l *locator) bare() (Found, error) {
+// searchWithoutBlanks searches for the quotation without its first and last blank lines.
+func (l *locator) searchWithoutBlanks() (Found, error) {
 	top, bottom := blankLines(l.old)
 	newTop, newBottom := blankLines(l.new)
 	if strings.TrimSpace(l.old) == "" {
@@ -207,17 +206,17 @@ func (l *locator) bare() (Found, error) {
 }
 
 // blankLines counts the blank lines with which a text in lines begins and ends, of each no more
-// than maxBare. If there is nothing else they are those at its start.
+// than maxBlankLines. If there is nothing else they are those at its start.
 func blankLines(s string) (top, bottom int) {
 	lines := strings.SplitAfter(s, "\n")
 	blank := func(line string) bool { return strings.HasSuffix(line, "\n") && strings.TrimSpace(line) == "" }
-	for top < min(maxBare, len(lines)) && blank(lines[top]) {
+	for top < min(maxBlankLines, len(lines)) && blank(lines[top]) {
 		top++
 	}
 	if lines = lines[top:]; len(lines) > 0 && lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
-	for bottom < min(maxBare, len(lines)) && blank(lines[len(lines)-1-bottom]) {
+	for bottom < min(maxBlankLines, len(lines)) && blank(lines[len(lines)-1-bottom]) {
 		bottom++
 	}
 	return top, bottom
@@ -248,15 +247,15 @@ type match struct {
 	old, new string
 }
 
-func (l *locator) exact() (Found, error) { return l.literal(l.old, l.new) }
+func (l *locator) exact() (Found, error) { return l.searchLiteral(l.old, l.new) }
 
-// literal looks for old with any line ends. A quotation with CRs of its own that is
-// there byte for byte means those places only.
-func (l *locator) literal(old, new string) (Found, error) {
+// searchLiteral searches for old with any line ends. If a quotation with CRs matches byte for byte,
+// only those matches count.
+func (l *locator) searchLiteral(old, new string) (Found, error) {
 	text := l.t.String()
 	tv := project(text, leading)
 	ov := project(old, 0)
-	places := l.places(&tv, ov.s)
+	places := l.findAll(&tv, ov.s)
 	var same []match
 	for _, at := range places {
 		if text[tv.src(at):tv.src(at+len(ov.s))] == old {
@@ -271,14 +270,14 @@ func (l *locator) literal(old, new string) (Found, error) {
 			same = append(same, match{at, ov.s, new})
 		}
 	}
-	return l.found(&tv, 0, same, tier)
+	return l.editsFor(&tv, 0, same, tier)
 }
 
-func (l *locator) trailing() (Found, error) { return l.folded(trailing, TierTrailing) }
+func (l *locator) trailing() (Found, error) { return l.searchFolded(trailing, TierTrailing) }
 
-func (l *locator) glyphs() (Found, error) { return l.folded(trailing|glyphs, TierGlyphs) }
+func (l *locator) glyphs() (Found, error) { return l.searchFolded(trailing|glyphs, TierGlyphs) }
 
-func (l *locator) folded(how fold, tier int) (Found, error) {
+func (l *locator) searchFolded(how fold, tier int) (Found, error) {
 	old := project(l.old, 0).s
 	ov := project(old, how)
 	if strings.TrimSpace(ov.s) == "" {
@@ -286,14 +285,14 @@ func (l *locator) folded(how fold, tier int) (Found, error) {
 	}
 	tv := project(l.t.String(), leading|how)
 	var ms []match
-	for _, at := range l.places(&tv, ov.s) {
+	for _, at := range l.findAll(&tv, ov.s) {
 		end := at + len(ov.s)
 		if ov.srcAfter(len(ov.s)) > ov.src(len(ov.s)) && end < len(tv.s) && tv.s[end] != '\n' {
 			continue // blanks at its end were left out, so the line has to end there
 		}
 		ms = append(ms, match{at, old, l.new})
 	}
-	return l.found(&tv, how, ms, tier)
+	return l.editsFor(&tv, how, ms, tier)
 }
 
 // escapes takes a quotation that was escaped once too often, if it then stands at
@@ -309,7 +308,7 @@ func (l *locator) escapes() (Found, error) {
 	}
 	one := *l
 	one.all = false
-	f, err := one.literal(old, new)
+	f, err := one.searchLiteral(old, new)
 	f.Tier = TierEscapes
 	return f, err
 }
@@ -319,9 +318,9 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`, `\\`, `\`).Replace(s)
 }
 
-// places returns where s stands in the view, at most every one that counts: without
+// findAll returns where s stands in the view, at most every one that counts: without
 // all, overlapping ones too, as each of them makes the quotation ambiguous.
-func (l *locator) places(v *view, s string) []int {
+func (l *locator) findAll(v *view, s string) []int {
 	var out []int
 	cur := cursor{c: l.t.chunks()}
 	for from := 0; ; {
@@ -342,8 +341,8 @@ func (l *locator) places(v *view, s string) []int {
 	}
 }
 
-// indent looks for the lines of the quotation with one and the same piece of
-// indentation more, or less, on each of them.
+// indent searches for the lines of the quotation with the same indentation added to, or removed
+// from, each.
 func (l *locator) indent() (Found, error) {
 	old := project(project(l.old, 0).s, trailing).s
 	quoted := strings.Split(old, "\n")
@@ -389,7 +388,7 @@ func (l *locator) indent() (Found, error) {
 			}
 		}
 	}
-	return l.found(&tv, trailing, ms, TierIndent)
+	return l.editsFor(&tv, trailing, ms, TierIndent)
 }
 
 // indentation is a piece that each line has more or less.
@@ -432,9 +431,9 @@ func (d indentation) apply(s string) string {
 	return b.String()
 }
 
-// found makes the answer of matches in a view: an error when there must be one match
-// and are more.
-func (l *locator) found(tv *view, how fold, ms []match, tier int) (Found, error) {
+// editsFor returns the edits for matches in a view, or an AmbiguousError if only one match is
+// allowed.
+func (l *locator) editsFor(tv *view, how fold, ms []match, tier int) (Found, error) {
 	f := Found{Count: len(ms), Tier: tier}
 	ambiguous := len(ms) > 1 && !l.all
 	line, last, whole := 1, 0, l.t.String()
@@ -457,27 +456,27 @@ func (l *locator) found(tv *view, how fold, ms []match, tier int) (Found, error)
 		if i == 0 || m.old != ms[i-1].old {
 			ov, edits = project(m.old, how), diffStrings(m.old, m.new)
 		}
-		r := Range{tv.src(m.at), l.end(tv, &ov, m.at, len(m.old))}
+		r := Range{tv.src(m.at), l.sourceEnd(tv, &ov, m.at, len(m.old))}
 		f.Matches = append(f.Matches, r)
 		eol := lineEnds.at(r.Start)
 		for _, e := range edits {
 			start, end := tv.src(m.at+ov.find(e.Start)), 0
 			if end = start; e.Start < e.End {
-				end = l.end(tv, &ov, m.at, e.End)
+				end = l.sourceEnd(tv, &ov, m.at, e.End)
 			}
 			e = Edit{start, end, withEOL(e.New, eol)}
 			if cur.slice(start, end) != e.New {
-				f.Edits = put(f.Edits, e)
+				f.Edits = appendEdit(f.Edits, e)
 			}
 		}
 	}
 	return f, nil
 }
 
-// end returns the offset in the text where a range ends that ends at off in the
+// sourceEnd returns the offset in the text where a range ends that ends at off in the
 // quotation ov, which stands at a place in tv. If it takes in blanks that the view
 // leaves out, so does the range.
-func (l *locator) end(tv, ov *view, at, off int) int {
+func (l *locator) sourceEnd(tv, ov *view, at, off int) int {
 	p := ov.find(off)
 	if ov.src(p) < off {
 		return tv.srcAfter(at + p)

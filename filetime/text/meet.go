@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// slid is R9, before the two sets are compared. It returns ours with each insertion that does the
-// same as one of theirs moved to where that stands, which changes nothing of what ours does.
-func (m *merger) slid(ours, theirs Set) Set {
-	cur, size := m.cur, m.base.Len()
+// slideOnto is R9, before the two sets are compared. It moves each insertion of ours that equals
+// one of theirs at another offset to that offset; the result of ours stays the same.
+func (m *merger) slideOnto(ours, theirs Set) Set {
+	cur, size := m.cursor, m.base.Len()
 	out, first := ours, 0
 	for i, o := range ours {
 		if o.Start < o.End || len(theirs) == 0 {
 			continue
 		}
-		lo, hi := reach(&cur, out, i, size)
-		first = from(theirs, first, lo)
-		last := from(theirs, first, hi+1)
-		same := func(t Edit) bool { return t.Start == t.End && turned(o.New, t.Start-o.Start) == t.New }
+		lo, hi := slideRange(&cur, out, i, size)
+		first = indexFrom(theirs, first, lo)
+		last := indexFrom(theirs, first, hi+1)
+		same := func(t Edit) bool { return t.Start == t.End && rotate(o.New, t.Start-o.Start) == t.New }
 		if k := slices.IndexFunc(theirs[first:last], same); k >= 0 {
 			if &out[0] == &ours[0] {
 				out = slices.Clone(ours)
@@ -30,38 +30,38 @@ func (m *merger) slid(ours, theirs Set) Set {
 	return out
 }
 
-// twice is R9 for what is not the same: it notes a conflict for each two edits, one of them an
-// insertion, that can stand at one place and both make the same line.
-func (m *merger) twice(ours, theirs Set) {
-	cur, size := m.cur, m.base.Len()
+// findDuplicates is R9 for different edits: it records a conflict for each two edits, one of them
+// an insertion, that can stand at one place and both produce the same line.
+func (m *merger) findDuplicates(ours, theirs Set) {
+	cur, size := m.cursor, m.base.Len()
 	first := 0
 	for i, o := range ours {
 		if o.New == "" || len(theirs) == 0 {
 			continue
 		}
-		lo, hi := reach(&cur, ours, i, size)
-		first = from(theirs, first, lo)
-		last := min(len(theirs), from(theirs, first, hi+1)+1)
+		lo, hi := slideRange(&cur, ours, i, size)
+		first = indexFrom(theirs, first, lo)
+		last := min(len(theirs), indexFrom(theirs, first, hi+1)+1)
 		for j := max(0, first-1); j < last; j++ {
 			t := theirs[j]
 			if t.New == "" || o == t || o.Start < o.End && t.Start < t.End || o.Start < t.End && t.Start < o.End ||
 				t.Start-hi > len(t.New) || lo-t.End > len(t.New) {
 				continue
 			}
-			if l, h := reach(&cur, theirs, j, size); l > hi || h < lo || !meet(m.made(o), m.made(t)) {
+			if l, h := slideRange(&cur, theirs, j, size); l > hi || h < lo || !shareLine(m.resultLines(o), m.resultLines(t)) {
 				continue
 			}
 			start, end := min(o.Start, t.Start), max(o.End, t.End)
 			if start < end && cur.startsLine(end) { // the line before which one of them stands is of the place
 				end = m.base.LineEnd(m.base.Line(end))
 			}
-			m.doubled = append(m.doubled, m.conflictOf(start, end, Set{o}, Set{t}, RuleDoubled))
+			m.duplicates = append(m.duplicates, m.conflictOf(start, end, Set{o}, Set{t}, RuleDoubled))
 		}
 	}
 }
 
-// meet reports whether two lists have a line in common.
-func meet(a, b []string) bool {
+// shareLine reports whether two lists have a line in common.
+func shareLine(a, b []string) bool {
 	if len(b) == 0 {
 		return false
 	}
@@ -72,18 +72,18 @@ func meet(a, b []string) bool {
 	return slices.ContainsFunc(b, func(l string) bool { return in[l] })
 }
 
-// from returns the index of the first edit, from the i-th on, that starts at off or later. What
-// reaches give as off grows with the edits, so that looking for all of them goes over s once.
-func from(s Set, i, off int) int {
+// indexFrom returns the index of the first edit, from the i-th on, that starts at off or later.
+// Callers pass ascending offsets, so that all their searches together scan s once.
+func indexFrom(s Set, i, off int) int {
 	for i < len(s) && s[i].Start < off {
 		i++
 	}
 	return i
 }
 
-// reach returns the first and the last place at which edit i of s stands: an insertion, turned
-// round, wherever it does the same, though not past the edits beside it.
-func reach(cur *cursor, s Set, i, size int) (lo, hi int) {
+// slideRange returns the first and the last offset for edit i of s: an insertion can slide,
+// rotated, wherever the result is the same, though not past its neighbours.
+func slideRange(cur *cursor, s Set, i, size int) (lo, hi int) {
 	e, n := s[i], len(s[i].New)
 	if e.Start < e.End {
 		return e.Start, e.End
@@ -109,15 +109,14 @@ func reach(cur *cursor, s Set, i, size int) (lo, hi int) {
 	return lo, hi
 }
 
-// turned returns what an insertion inserts when it has slid down by k, or up where k is below 0.
-func turned(s string, k int) string {
+// rotate returns the text of an insertion after it slid down by k, or up for a negative k.
+func rotate(s string, k int) string {
 	k = (k%len(s) + len(s)) % len(s)
 	return s[k:] + s[:k]
 }
 
-// made returns the lines with a word in them that come of an edit, all those that have something of
-// its text.
-func (m *merger) made(e Edit) []string {
+// resultLines returns the lines with a word that contain text of an edit, as they are after it.
+func (m *merger) resultLines(e Edit) []string {
 	line := m.base.Line(e.Start)
 	last := line
 	if e.End > e.Start {
@@ -136,7 +135,7 @@ func (m *merger) made(e Edit) []string {
 		if n < 0 {
 			n = len(s)
 		}
-		if hasWord(s[:n]) {
+		if containsWord(s[:n]) {
 			out = append(out, s[:n])
 		}
 		s = s[n:]
@@ -145,7 +144,7 @@ func (m *merger) made(e Edit) []string {
 	return out
 }
 
-func hasWord(s string) bool {
+func containsWord(s string) bool {
 	for _, r := range s {
 		if isWord(r) {
 			return true
@@ -154,46 +153,46 @@ func hasWord(s string) bool {
 	return false
 }
 
-// glued reports whether two texts that meet have neither a blank nor a line end between them.
-func glued(l, r string) bool {
+// isGlued reports whether two adjacent texts have neither a blank nor a line end between them.
+func isGlued(l, r string) bool {
 	a, n := utf8.DecodeLastRuneInString(l)
 	b, k := utf8.DecodeRuneInString(r)
 	return n > 0 && k > 0 && !unicode.IsSpace(a) && !unicode.IsSpace(b)
 }
 
-// beside looks at an edit that overlaps none of the other side's, where it touches one of them and
-// they are not two insertions. Where one of the two takes a word away, word runes of the other at
-// its edge are of that word (R11). Else an insertion and what was replaced beside it both land, and
-// SameLine tells of it. kept says that a line end may have to stay between the two (R10).
-func (m *merger) beside(who side, e Edit) (kept bool) {
+// checkAdjacent handles an edit that touches one of the other side's without overlapping, unless
+// both are insertions. If one deletes a word, word runes of the other at its edge belong to that
+// word: a conflict (R11). Else both land and SameLine is set. kept is true if a line end may have
+// to stay between the two (R10).
+func (m *merger) checkAdjacent(who side, e Edit) (kept bool) {
 	other := m.last[agent+user-who]
 	if other.End != e.Start || other.Start == other.End && e.Start == e.End {
 		return false
 	}
-	l := m.cur.slice(max(other.Start, other.End-utf8.UTFMax), other.End)
-	r := m.cur.slice(e.Start, min(e.End, e.Start+utf8.UTFMax))
-	if fuses(l, e.New) || fuses(other.New, r) {
+	l := m.cursor.slice(max(other.Start, other.End-utf8.UTFMax), other.End)
+	r := m.cursor.slice(e.Start, min(e.End, e.Start+utf8.UTFMax))
+	if wouldFuse(l, e.New) || wouldFuse(other.New, r) {
 		m.conflict(who, other, e, RuleWord)
 	}
 	m.SameLine = m.SameLine || e.New != "" && other.New != "" && (other.Start == other.End || e.Start == e.End)
 	eol := ""
 	switch {
 	case who == user && e.Start == e.End:
-		eol = m.lastEOL(other)
+		eol = m.removedLastEOL(other)
 	case who == agent && other.Start == other.End:
-		eol = m.firstEOL(e)
+		eol = m.removedFirstEOL(e)
 	}
 	if eol != "" {
-		at := e.Start + m.grown
-		m.ends = append(m.ends, Edit{at, at, eol})
+		at := e.Start + m.growth
+		m.restoredEOLs = append(m.restoredEOLs, Edit{at, at, eol})
 	}
 	return eol != ""
 }
 
-// lastEOL returns the line end that an edit takes away from before what stands behind it, "" if
-// there is none.
-func (m *merger) lastEOL(e Edit) string {
-	gone := m.cur.slice(e.Start, e.End)
+// removedLastEOL returns the line end that an edit deletes right before the text that follows it,
+// or "".
+func (m *merger) removedLastEOL(e Edit) string {
+	gone := m.cursor.slice(e.Start, e.End)
 	n := len(gone)
 	for n > 0 && !endsLine(gone[:n]) {
 		n--
@@ -204,10 +203,10 @@ func (m *merger) lastEOL(e Edit) string {
 	return gone[unitStart(gone, n-1):n]
 }
 
-// firstEOL returns the line end that an edit takes away from behind what stands before it, "" if
-// there is none.
-func (m *merger) firstEOL(e Edit) string {
-	gone := m.cur.slice(e.Start, e.End)
+// removedFirstEOL returns the line end that an edit deletes right after the text that precedes it,
+// or "".
+func (m *merger) removedFirstEOL(e Edit) string {
+	gone := m.cursor.slice(e.Start, e.End)
 	n := indexEOL(gone)
 	if n < 0 || n > 0 && e.New != "" {
 		return ""
@@ -215,26 +214,26 @@ func (m *merger) firstEOL(e Edit) string {
 	return gone[n : n+eolEnd(gone[n:])]
 }
 
-// apart is R10: over the text that both sides make it returns the line ends that have to stay, of
-// those that the agent's edits take away beside insertions of the user's, since those would be
-// glued to other text.
-func (m *merger) apart(theirs Set) Set {
-	if len(m.ends) == 0 || len(m.Conflicts) > 0 {
+// keptLineEnds is R10: it returns, over the merged text, the line ends to restore, of those that
+// the agent's edits delete next to the user's insertions: without them an insertion would be glued
+// to other text.
+func (m *merger) keptLineEnds(theirs Set) Set {
+	if len(m.restoredEOLs) == 0 || len(m.Conflicts) > 0 {
 		return nil
 	}
 	var out Set
 	both := m.ours.Apply(theirs.Apply(m.base))
-	for _, e := range m.ends {
+	for _, e := range m.restoredEOLs {
 		l, r := both.Slice(max(0, e.Start-utf8.UTFMax), e.Start), both.Slice(e.Start, min(both.Len(), e.Start+utf8.UTFMax))
-		if n := len(out); glued(l, r) && (n == 0 || out[n-1].Start < e.Start) {
+		if n := len(out); isGlued(l, r) && (n == 0 || out[n-1].Start < e.Start) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// inOrder returns conflicts in the order of their places, one for each.
-func inOrder(a, b []Conflict) []Conflict {
+// mergeConflicts sorts conflicts by their ranges and drops duplicates.
+func mergeConflicts(a, b []Conflict) []Conflict {
 	if len(a) == 0 {
 		return b
 	}
@@ -250,7 +249,7 @@ func Moved(seen Text, at Range, since Set, now Text, found Range) bool {
 	since = Trim(seen, since)
 	from, to := since.MapPos(at.Start, false), since.MapPos(at.End, true)
 	elsewhere := found.End <= from || to <= found.Start
-	return elsewhere && now.apart(found.Start) && now.apart(found.End) && seen.linesOf(at) == now.linesOf(found)
+	return elsewhere && now.isTokenBoundary(found.Start) && now.isTokenBoundary(found.End) && seen.linesOf(at) == now.linesOf(found)
 }
 
 // linesOf returns the lines of a place, whatever they end in.
@@ -259,8 +258,8 @@ func (t Text) linesOf(r Range) string {
 	return project(t.Slice(t.LineStart(first), t.LineEnd(last)), leading).s
 }
 
-// apart reports whether a token ends at an offset.
-func (t Text) apart(off int) bool {
+// isTokenBoundary reports whether an offset lies between two tokens.
+func (t Text) isTokenBoundary(off int) bool {
 	start := max(0, off-utf8.UTFMax)
-	return apart(t.Slice(start, min(t.Len(), off+utf8.UTFMax)), off-start)
+	return isTokenBoundary(t.Slice(start, min(t.Len(), off+utf8.UTFMax)), off-start)
 }

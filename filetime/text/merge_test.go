@@ -72,7 +72,7 @@ func doubled(base, ours, theirs, merged, git string) []string {
 	count := func(s string) map[string]int {
 		n := map[string]int{}
 		for l := range strings.Lines(s) {
-			if l = strings.TrimSuffix(l, "\n"); hasWord(l) {
+			if l = strings.TrimSuffix(l, "\n"); containsWord(l) {
 				n[l]++
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Encoding says in what unit a [Position] counts characters.
+// Encoding is the unit in which a [Position] counts characters.
 type Encoding uint8
 
 // The encodings of LSP's positionEncoding.
@@ -25,7 +25,7 @@ func (t Text) LineCount() int { return t.chunks().total.lines + 1 }
 
 // Line returns the line, from 0, that holds the offset. Offsets out of range are clamped.
 func (t Text) Line(off int) int {
-	return t.ended(off, func(s sum) int { return int(s.lines) }, func(p string, off int) int { return strings.Count(p[:off], "\n") })
+	return t.countBefore(off, func(s unitCounts) int { return int(s.lines) }, func(p string, off int) int { return strings.Count(p[:off], "\n") })
 }
 
 // Liner is [Text.Line] for many offsets. In ascending order they take as long as the last one.
@@ -59,7 +59,7 @@ func (l *Liner) Line(off int) int {
 
 // row is Line for rows.
 func (t Text) row(off int) int {
-	return t.ended(off, func(s sum) int { return int(s.rows) }, func(p string, off int) int {
+	return t.countBefore(off, func(s unitCounts) int { return int(s.rows) }, func(p string, off int) int {
 		n := countEOL(p[:off])
 		if off > 0 && p[off] == '\n' && p[off-1] == '\r' {
 			n-- // inside a CRLF: the row has not ended yet
@@ -68,9 +68,9 @@ func (t Text) row(off int) int {
 	})
 }
 
-// ended counts what has ended before an offset: whole says how many do in a chunk, part how many
-// before an offset in one.
-func (t Text) ended(off int, whole func(sum) int, part func(p string, off int) int) int {
+// countBefore counts line or row ends before an offset: whole counts those of a chunk, part those
+// before an offset in a chunk.
+func (t Text) countBefore(off int, whole func(unitCounts) int, part func(p string, off int) int) int {
 	c, n := t.chunks(), 0
 	for i, p := range c.parts {
 		if off < len(p) {
@@ -146,7 +146,7 @@ func (l *lineFinder) all() int {
 	return l.c.total.lines
 }
 
-func (l *lineFinder) ends(s sum) int {
+func (l *lineFinder) ends(s unitCounts) int {
 	if l.rows {
 		return int(s.rows)
 	}
@@ -261,7 +261,7 @@ func (t Text) Offset(p Position, e Encoding) (off int, clamped bool) {
 	}
 }
 
-func (s sum) units(e Encoding, bytes int) int {
+func (s unitCounts) units(e Encoding, bytes int) int {
 	switch e {
 	case UTF8:
 		return bytes
@@ -324,7 +324,7 @@ func (t Text) Position(off int, e Encoding) Position {
 			p.Character += c.sums[cur.i].units(e, len(rest))
 		} else {
 			rest = rest[:min(len(rest), off-start)]
-			p.Character += measure(rest).units(e, len(rest))
+			p.Character += countUnits(rest).units(e, len(rest))
 		}
 		start += len(rest)
 	}

@@ -42,7 +42,7 @@ type Tie struct{ Ours, Theirs Range }
 // the package's comment.
 func Rebase(base Text, ours, theirs Set) Rebased {
 	m := merge(base, ours, theirs)
-	return m.rebased(theirs, m.apart(theirs))
+	return m.rebasedOurs(theirs, m.keptLineEnds(theirs))
 }
 
 // RebaseTheirs carries theirs, the user's edits, over ours, the agent's: the other side of
@@ -52,7 +52,7 @@ func Rebase(base Text, ours, theirs Set) Rebased {
 //	RebaseTheirs(base, theirs, ours).Set.Apply(ours.Apply(base))
 func RebaseTheirs(base Text, theirs, ours Set) Rebased {
 	m := merge(base, ours, theirs)
-	return m.mirrored(ours, m.apart(theirs))
+	return m.rebasedTheirs(ours, m.keptLineEnds(theirs))
 }
 
 // Revert carries back over theirs, where back is to take away what should not be there. It has no
@@ -62,9 +62,9 @@ func RebaseTheirs(base Text, theirs, ours Set) Rebased {
 // they are.
 func Revert(base Text, back, theirs Set) (set Set, typed Rebased) {
 	m := merge(base, back, theirs)
-	typed = m.mirrored(back, nil)
+	typed = m.rebasedTheirs(back, nil)
 	if len(m.Conflicts) == 0 {
-		return m.rebased(theirs, nil).Set, typed
+		return m.rebasedOurs(theirs, nil).Set, typed
 	}
 	theirs = Trim(base, theirs)
 	now := theirs.Apply(base)
@@ -100,24 +100,24 @@ func Revert(base Text, back, theirs Set) (set Set, typed Rebased) {
 		}
 		upTo(e.End)
 	}
-	return snap(now, Compose(out, nil)), typed
+	return snapToRunes(now, Compose(out, nil)), typed
 }
 
 // SameSpans reports whether rebased deletes nothing from now but what ours deletes
 // from base: the last check before an edit goes out.
 func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
 	same := func(endFirst bool) bool {
-		return subsequent(deleted(base, ours, endFirst), deleted(now, rebased, endFirst))
+		return isSubsequence(deletedSpans(base, ours, endFirst), deletedSpans(now, rebased, endFirst))
 	}
 	return same(false) || same(true)
 }
 
-// rebased is the outcome for the agent's edits, over theirs; ends are put into what both sides
-// make.
-func (m *merger) rebased(theirs, ends Set) Rebased { return m.outcome(m.ours, theirs, ends) }
+// rebasedOurs is the outcome for the agent's edits, over theirs. ends are line ends to restore in
+// the merged text.
+func (m *merger) rebasedOurs(theirs, ends Set) Rebased { return m.outcome(m.ours, theirs, ends) }
 
-// mirrored is the outcome for the user's edits, over ours.
-func (m *merger) mirrored(ours, ends Set) Rebased { return m.outcome(m.theirs, ours, ends) }
+// rebasedTheirs is the outcome for the user's edits, over ours.
+func (m *merger) rebasedTheirs(ours, ends Set) Rebased { return m.outcome(m.theirs, ours, ends) }
 
 func (m *merger) outcome(set, over, ends Set) Rebased {
 	r := m.Rebased
@@ -125,7 +125,7 @@ func (m *merger) outcome(set, over, ends Set) Rebased {
 		r.Ties = nil
 		return r
 	}
-	if r.Set = set; !m.near && ends == nil {
+	if r.Set = set; !m.needsSnap && ends == nil {
 		return r
 	}
 	now := over.Apply(m.base)
@@ -136,13 +136,13 @@ func (m *merger) outcome(set, over, ends Set) Rebased {
 			r.Ties[i] = Tie{ends.mapRange(t.Ours), ends.mapRange(t.Theirs)}
 		}
 	}
-	r.Set = snap(now, r.Set)
+	r.Set = snapToRunes(now, r.Set)
 	return r
 }
 
-// subsequent reports whether the spans of b are those of a, or come out of them in
-// order: some are missing, shorter or joined where the user has deleted the same text.
-func subsequent(a, b []string) bool {
+// isSubsequence reports whether the bytes of b are a subsequence of those of a: some are missing
+// where the user has deleted the same text.
+func isSubsequence(a, b []string) bool {
 	if slices.Equal(a, b) {
 		return true
 	}
@@ -159,9 +159,9 @@ func subsequent(a, b []string) bool {
 	return true
 }
 
-// deleted returns what each edit takes away. What it puts back at once, at its start or its end,
-// does not count: an edit that was widened around a character does that.
-func deleted(t Text, s Set, endFirst bool) []string {
+// deletedSpans returns the text that each edit deletes, without a common prefix or suffix of its
+// new text: an edit that was widened to a whole character has those.
+func deletedSpans(t Text, s Set, endFirst bool) []string {
 	var out []string
 	for _, e := range s {
 		old, n := t.Slice(e.Start, e.End), 0
@@ -178,7 +178,7 @@ func deleted(t Text, s Set, endFirst bool) []string {
 	return out
 }
 
-// side tells who wrote a piece of the merged text.
+// side is the author of a piece of the merged text.
 type side int
 
 const (
@@ -187,20 +187,20 @@ const (
 	user
 )
 
-// merger walks over both sets in the order of the base.
+// merger merges both sets in one pass in the order of the base.
 type merger struct {
 	Rebased
 	base         Text
-	cur          cursor
+	cursor       cursor
 	ours, theirs Set // each side over the other's text
-	doubled      []Conflict
-	ends         Set  // over what both sides make: line ends that the agent takes away beside insertions of the user's
-	grown        int  // growth of what both sides make so far
-	grownA       int  // growth by the agent's edits so far
-	grownU       int  // growth by the user's edits so far
-	near         bool // edits of both sides may cut or make a character together
+	duplicates   []Conflict
+	restoredEOLs Set  // over the merged text: line ends that the agent deletes next to insertions of the user's
+	growth       int  // growth of the merged text so far
+	agentGrowth  int  // growth by the agent's edits so far
+	userGrowth   int  // growth by the user's edits so far
+	needsSnap    bool // edits of both sides may together split or form a character
 
-	at       int // base offset up to which the merged text is known
+	pos      int // base offset up to which the text is merged
 	lastSide side
 	lastText Edit    // the last piece of new text with nothing kept after it
 	lastEdit side    // who made the last change, with less than a character kept after it
@@ -212,7 +212,7 @@ type merger struct {
 }
 
 func merge(base Text, ours, theirs Set) *merger {
-	m := &merger{base: base, cur: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
+	m := &merger{base: base, cursor: cursor{c: base.chunks()}, agentLine: -1, userLine: -1}
 	m.last[agent].End, m.last[user].End = -1, -1
 	b := Trim(base, theirs)
 	a := make(Set, 0, len(ours))
@@ -222,42 +222,42 @@ func merge(base Text, ours, theirs Set) *merger {
 		}
 	}
 	a, b = slideLines(base, a, b), slideLines(base, b, a)
-	a = m.slid(a, b)
-	b = m.alike(a, b)
-	a = m.alike(b, a)
-	m.twice(a, b)
+	a = m.slideOnto(a, b)
+	b = m.joinEqual(a, b)
+	a = m.joinEqual(b, a)
+	m.findDuplicates(a, b)
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0:
-			m.alone(agent, a[0])
+			m.landAlone(agent, a[0])
 			a = a[1:]
 		case len(a) == 0:
-			m.alone(user, b[0])
+			m.landAlone(user, b[0])
 			b = b[1:]
 		case a[0].Start == a[0].End && a[0] == b[0]:
-			m.both(a[:1], b[:1])
+			m.landOverlapping(a[:1], b[:1])
 			a, b = a[1:], b[1:]
 		case a[0].Start == a[0].End && b[0].Start == b[0].End && a[0].Start == b[0].Start:
 			m.tie(a[0], b[0])
 			a, b = a[1:], b[1:]
 		case a[0].End <= b[0].Start:
-			m.alone(agent, a[0])
+			m.landAlone(agent, a[0])
 			a = a[1:]
 		case b[0].End <= a[0].Start:
-			m.alone(user, b[0])
+			m.landAlone(user, b[0])
 			b = b[1:]
 		default:
-			i, j := cluster(a, b)
-			m.both(a[:i], b[:j])
+			i, j := overlapping(a, b)
+			m.landOverlapping(a[:i], b[:j])
 			a, b = a[i:], b[j:]
 		}
 	}
-	m.Conflicts = inOrder(m.doubled, m.Conflicts)
+	m.Conflicts = mergeConflicts(m.duplicates, m.Conflicts)
 	return m
 }
 
-// alike returns s with those edits joined that together do what one of whole does.
-func (m *merger) alike(whole, s Set) Set {
+// joinEqual returns s with those edits joined that together equal one edit of whole.
+func (m *merger) joinEqual(whole, s Set) Set {
 	var out Set // nil as long as nothing is joined
 	done := 0
 	i := 0
@@ -273,7 +273,7 @@ func (m *merger) alike(whole, s Set) Set {
 			continue
 		}
 		if i > 0 && s[i-1].End > e.Start || j < len(s) && s[j].Start < e.End {
-			continue // one of s does more than that
+			continue // one of s reaches further
 		}
 		out = append(append(out, s[done:i]...), e)
 		i, done = j, j
@@ -284,8 +284,8 @@ func (m *merger) alike(whole, s Set) Set {
 	return append(out, s[done:]...)
 }
 
-// cluster returns how many edits of each side hang together by overlapping.
-func cluster(a, b Set) (i, j int) {
+// overlapping returns the size of the first group of transitively overlapping edits, for each side.
+func overlapping(a, b Set) (i, j int) {
 	i, j = 1, 1
 	for {
 		switch {
@@ -299,37 +299,37 @@ func cluster(a, b Set) (i, j int) {
 	}
 }
 
-// alone lands an edit that overlaps none of the other side.
-func (m *merger) alone(who side, e Edit) {
+// landAlone lands an edit that overlaps none of the other side.
+func (m *merger) landAlone(who side, e Edit) {
 	m.keepTo(e.Start)
 	if m.lastEdit != nobody && m.lastEdit != who {
-		m.near = true
+		m.needsSnap = true
 	}
 	if who == agent {
-		m.ours = append(m.ours, Edit{e.Start + m.grownU, e.End + m.grownU, e.New})
-		m.grownA += e.grow()
+		m.ours = append(m.ours, Edit{e.Start + m.userGrowth, e.End + m.userGrowth, e.New})
+		m.agentGrowth += e.grow()
 	} else {
-		m.theirs = append(m.theirs, Edit{e.Start + m.grownA, e.End + m.grownA, e.New})
-		m.grownU += e.grow()
+		m.theirs = append(m.theirs, Edit{e.Start + m.agentGrowth, e.End + m.agentGrowth, e.New})
+		m.userGrowth += e.grow()
 	}
-	m.lines(who, e)
-	kept := m.beside(who, e)
+	m.noteLines(who, e)
+	kept := m.checkAdjacent(who, e)
 	if e.New != "" {
-		if m.lastSide != nobody && m.lastSide != who && !kept && fuses(m.lastText.New, e.New) {
+		if m.lastSide != nobody && m.lastSide != who && !kept && wouldFuse(m.lastText.New, e.New) {
 			m.conflict(who, m.lastText, e, RuleFusion)
 		}
 		m.lastSide, m.lastText = who, e
 	}
 	m.last[who] = e
-	m.grown += e.grow()
-	m.at, m.lastEdit = e.End, who
+	m.growth += e.grow()
+	m.pos, m.lastEdit = e.End, who
 }
 
-// both lands edits of the two sides that overlap or are the same insertion.
-func (m *merger) both(a, b Set) {
+// landOverlapping lands edits of the two sides that overlap or are the same insertion.
+func (m *merger) landOverlapping(a, b Set) {
 	start, end := min(a[0].Start, b[0].Start), max(a[len(a)-1].End, b[len(b)-1].End)
 	m.keepTo(start)
-	m.near = true
+	m.needsSnap = true
 	deletions := deletesOnly(a) && deletesOnly(b)
 	// Two deletions are the same only in the same place: of three equal lines one may
 	// delete the first and the other the last.
@@ -340,37 +340,37 @@ func (m *merger) both(a, b Set) {
 			m.lastSide = nobody
 		}
 		m.line += countEOL(text)
-		m.grown += len(text) - (end - start)
+		m.growth += len(text) - (end - start)
 	} else if deletions {
-		keptA, keptB := m.beside(agent, a[0]), m.beside(user, b[0])
+		keptA, keptB := m.checkAdjacent(agent, a[0]), m.checkAdjacent(user, b[0])
 		if keptA || keptB {
 			m.lastSide = nobody
 		}
 		m.last[agent], m.last[user] = a[len(a)-1], b[len(b)-1]
-		more := minus(a, b, m.grownU)
+		more := subtractDeletions(a, b, m.userGrowth)
 		m.ours = append(m.ours, more...)
 		for _, e := range slices.Concat(b, more) {
-			m.grown += e.grow()
+			m.growth += e.grow()
 		}
-		m.theirs = append(m.theirs, minus(b, a, m.grownA)...)
-		m.lines(agent, Edit{start, end, ""})
-		m.lines(user, Edit{start, end, ""})
+		m.theirs = append(m.theirs, subtractDeletions(b, a, m.agentGrowth)...)
+		m.noteLines(agent, Edit{start, end, ""})
+		m.noteLines(user, Edit{start, end, ""})
 	} else {
 		m.Conflicts = append(m.Conflicts, m.conflictOf(start, end, a, b, RuleOverlap))
 		m.lastSide = nobody
 	}
 	for _, e := range a {
-		m.grownA += e.grow()
+		m.agentGrowth += e.grow()
 	}
 	for _, e := range b {
-		m.grownU += e.grow()
+		m.userGrowth += e.grow()
 	}
-	m.at, m.lastEdit = end, nobody
+	m.pos, m.lastEdit = end, nobody
 }
 
-// minus returns the deletions of a that b has not made, over the text with b and with
+// subtractDeletions returns the deletions of a that b has not made, over the text with b and with
 // what has grown before.
-func minus(a, b Set, grown int) Set {
+func subtractDeletions(a, b Set, grown int) Set {
 	var out Set
 	add := func(start, end int) {
 		if start >= end {
@@ -407,22 +407,22 @@ func deletesOnly(s Set) bool {
 	return true
 }
 
-// keepTo goes over base text that nobody has changed.
+// keepTo advances over unchanged base text.
 func (m *merger) keepTo(off int) {
-	if off <= m.at {
+	if off <= m.pos {
 		return
 	}
-	if m.cur.nextEOL(m.at) < off {
+	if m.cursor.nextEOL(m.pos) < off {
 		m.line++
 	}
-	if off-m.at >= utf8.UTFMax {
+	if off-m.pos >= utf8.UTFMax {
 		m.lastEdit = nobody
 	}
-	m.at, m.lastSide = off, nobody
+	m.pos, m.lastSide = off, nobody
 }
 
-// lines notes which lines an edit changes.
-func (m *merger) lines(who side, e Edit) {
+// noteLines records the lines that an edit changes, for SameLine.
+func (m *merger) noteLines(who side, e Edit) {
 	if e.New == "" && m.startsLine(e.Start) && (m.startsLine(e.End) || e.End == m.base.Len()) {
 		return // whole lines are gone
 	}
@@ -442,7 +442,7 @@ func (m *merger) lines(who side, e Edit) {
 }
 
 // startsLine reports whether a line of the base begins at off.
-func (m *merger) startsLine(off int) bool { return m.cur.startsLine(off) }
+func (m *merger) startsLine(off int) bool { return m.cursor.startsLine(off) }
 
 func (c *cursor) startsLine(off int) bool {
 	if off == 0 {
@@ -458,8 +458,7 @@ func endsLine(s string) bool {
 	return s != "" && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r')
 }
 
-// conflict notes that edit e of one side and one of the other's that comes before it cannot both
-// land.
+// conflict records a conflict between edit e of one side and an edit of the other that precedes it.
 func (m *merger) conflict(who side, other, e Edit, rule string) {
 	ours, theirs := Set{e}, Set{other}
 	if who == user {
@@ -481,7 +480,7 @@ func (m *merger) conflictOf(start, end int, ours, theirs Set, rule string) Confl
 	}
 }
 
-// span returns what a set makes of a range of the base that holds all its edits.
+// span returns the new text of a range of the base that contains all edits of a set.
 func (m *merger) span(start, end int, s Set) string {
 	if len(s) == 1 && s[0].Start == start && s[0].End == end {
 		return s[0].New
@@ -496,8 +495,8 @@ func (m *merger) span(start, end int, s Set) string {
 	return b.String()
 }
 
-// fuses reports whether two texts that meet would make one word.
-func fuses(l, r string) bool {
+// wouldFuse reports whether two adjacent texts would form one word.
+func wouldFuse(l, r string) bool {
 	a, _ := utf8.DecodeLastRuneInString(l)
 	b, _ := utf8.DecodeRuneInString(r)
 	return isWord(a) && isWord(b)

@@ -151,7 +151,7 @@ func meetAt(base string, o, t Edit) (agentFirst, parted bool) {
 		return l[1:]
 	}
 	r := orderLines(whole(o.New, ours), whole(t.New, theirs), above, below)
-	return r.agentFirst, r.parted
+	return r.agentFirst, r.separates
 }
 
 // merged is what two people who edit base in their own ways should get, worked out
@@ -265,7 +265,7 @@ func merged(base string, ours, theirs Set) (text string, ok bool) {
 	var out strings.Builder
 	var end string
 	write := func(s string) {
-		if glued(out.String(), s) {
+		if isGlued(out.String(), s) {
 			out.WriteString(end)
 		}
 		end = ""

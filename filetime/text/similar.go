@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	maxCandidates  = 3
-	minSimilarity  = 0.4
-	similarityText = 4 << 10 // bytes of a place that are compared
-	similarityFile = 2 << 20 // bytes of a file that are searched line by line
+	maxCandidates = 3
+	minSimilarity = 0.4
+	maxPlaceBytes = 4 << 10 // bytes of a place that are compared
+	maxFileBytes  = 2 << 20 // bytes of a file that are searched line by line
 )
 
 // similar returns the places of a text that are most like old.
@@ -27,15 +27,15 @@ func (t Text) similar(old string) []Candidate {
 func similar(text, old string) []Candidate {
 	lines, quoted := strings.Split(text, "\n"), strings.Split(strings.Trim(old, "\r\n"), "\n")
 	starts := sameLines(lines, quoted)
-	if len(starts) == 0 && len(text) <= similarityFile {
-		starts = alikeLines(lines, quoted)
+	if len(starts) == 0 && len(text) <= maxFileBytes {
+		starts = similarLines(lines, quoted)
 	}
 	g := newBigrams(strings.Join(quoted, "\n"))
 	var all []Candidate
 	for _, s := range starts {
 		s = max(0, min(s, len(lines)-1))
 		place := strings.Join(lines[s:min(len(lines), s+len(quoted))], "\n")
-		if score := g.like(place); score >= minSimilarity {
+		if score := g.similarity(place); score >= minSimilarity {
 			all = append(all, Candidate{Line: s + 1, Text: place, Score: score})
 		}
 	}
@@ -70,11 +70,11 @@ func sameLines(lines, quoted []string) []int {
 			votes[i-k] += len(line)
 		}
 	}
-	return top(votes)
+	return topKeys(votes)
 }
 
-// alikeLines returns the same for the lines most like the longest of the quotation.
-func alikeLines(lines, quoted []string) []int {
+// similarLines returns the same for the lines most like the longest of the quotation.
+func similarLines(lines, quoted []string) []int {
 	long := 0
 	for i, q := range quoted {
 		if len(strings.TrimSpace(q)) > len(strings.TrimSpace(quoted[long])) {
@@ -84,15 +84,15 @@ func alikeLines(lines, quoted []string) []int {
 	g := newBigrams(quoted[long])
 	votes := map[int]int{}
 	for i, line := range lines {
-		if s := g.like(line); s >= minSimilarity {
+		if s := g.similarity(line); s >= minSimilarity {
 			votes[i-long] = int(s * 1000)
 		}
 	}
-	return top(votes)
+	return topKeys(votes)
 }
 
-// top returns the keys with the most votes.
-func top(votes map[int]int) []int {
+// topKeys returns the keys with the most votes, best first.
+func topKeys(votes map[int]int) []int {
 	keys := make([]int, 0, len(votes))
 	for k := range votes {
 		keys = append(keys, k)
@@ -117,7 +117,7 @@ func newBigrams(s string) bigrams {
 
 func eachBigram(s string, f func([2]byte)) {
 	last := byte(0)
-	for i := range min(len(s), similarityText) {
+	for i := range min(len(s), maxPlaceBytes) {
 		c := s[i]
 		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
 			continue
@@ -129,8 +129,8 @@ func eachBigram(s string, f func([2]byte)) {
 	}
 }
 
-// like returns how similar a text is, from 0 to 1 (Sørensen-Dice).
-func (g bigrams) like(s string) float64 {
+// similarity returns how similar a text is, from 0 to 1 (Sørensen-Dice).
+func (g bigrams) similarity(s string) float64 {
 	var taken []([2]byte)
 	n := 0
 	eachBigram(s, func(p [2]byte) {

@@ -24,7 +24,7 @@ type Text struct{ c *chunks }
 // the sums of a chunk do not depend on its neighbours.
 type chunks struct {
 	parts []string
-	sums  []sum
+	sums  []unitCounts
 	total total
 
 	whole  atomic.Pointer[string]
@@ -32,12 +32,13 @@ type chunks struct {
 	hash   [sha256.Size]byte
 }
 
-// sum counts lines, which end with \n, and rows, which end as LSP's lines do: with a lone \r too.
-type sum struct{ lines, rows, utf16, runes uint16 }
+// unitCounts are the lines of a chunk, which end with \n, its rows, which end as LSP's lines do
+// (with a lone \r too), and its characters.
+type unitCounts struct{ lines, rows, utf16, runes uint16 }
 
 type total struct{ bytes, lines, rows, utf16, runes int }
 
-func (t *total) add(n int, s sum) {
+func (t *total) add(n int, s unitCounts) {
 	t.bytes += n
 	t.lines += int(s.lines)
 	t.rows += int(s.rows)
@@ -45,7 +46,7 @@ func (t *total) add(n int, s sum) {
 	t.runes += int(s.runes)
 }
 
-func (t *total) sub(n int, s sum) {
+func (t *total) sub(n int, s unitCounts) {
 	t.bytes -= n
 	t.lines -= int(s.lines)
 	t.rows -= int(s.rows)
@@ -68,7 +69,7 @@ func New(s string) Text {
 		return Text{}
 	}
 	var b builder
-	b.cut(s)
+	b.splitIntoChunks(s)
 	t := b.text()
 	t.c.whole.Store(&s)
 	return t
@@ -77,7 +78,7 @@ func New(s string) Text {
 // Len returns the length in bytes.
 func (t Text) Len() int { return t.chunks().total.bytes }
 
-// String returns the whole text. It is put together on the first call and kept.
+// String returns the whole text. It is joined on the first call and cached.
 func (t Text) String() string {
 	c := t.chunks()
 	if s := c.whole.Load(); s != nil {
@@ -88,8 +89,8 @@ func (t Text) String() string {
 	return s
 }
 
-// Once returns the whole text as String does, but keeps nothing that was not kept: for a text that
-// is to stay small, such as an old version of a document.
+// Once is String without the cache, for a text that should stay small in memory, such as an old
+// version of a document.
 func (t Text) Once() string {
 	c := t.chunks()
 	if s := c.whole.Load(); s != nil {
@@ -121,7 +122,7 @@ func (t Text) Equal(u Text) bool {
 	return t.Len() == u.Len() && commonPrefix(t, u) == t.Len()
 }
 
-// Hash returns the SHA-256 of the bytes. It is computed on the first call and kept.
+// Hash returns the SHA-256 of the bytes. It is computed on the first call and cached.
 func (t Text) Hash() [32]byte {
 	c := t.chunks()
 	c.hashed.Do(func() {
@@ -224,8 +225,8 @@ func unitStart(s string, i int) int {
 	return i
 }
 
-// seam reports whether the border between l and r goes through a rune or a CRLF.
-func seam(l, r string) bool {
+// splitsAcross reports whether the boundary between l and r splits a rune or a CRLF.
+func splitsAcross(l, r string) bool {
 	if l == "" || r == "" {
 		return false
 	}
@@ -239,9 +240,9 @@ func seam(l, r string) bool {
 	return splits(l+r, len(l))
 }
 
-// within applies an edit that changes one chunk and leaves it a chunk, as a keystroke
-// does: all the others are taken over in one copy. It returns nil where that cannot be.
-func (c *cursor) within(e Edit) *chunks {
+// replaceInChunk is the fast path for an edit within one chunk, such as a keystroke: it shares all
+// other chunks. It returns nil if the edit does not fit.
+func (c *cursor) replaceInChunk(e Edit) *chunks {
 	if e.Start < 0 || e.End < e.Start || len(c.c.parts) == 0 {
 		return nil
 	}
@@ -255,19 +256,18 @@ func (c *cursor) within(e Edit) *chunks {
 		return nil
 	}
 	part := old[:start] + e.New + old[end:]
-	if c.i > 0 && seam(c.c.parts[c.i-1], part) || c.i+1 < len(c.c.parts) && seam(part, c.c.parts[c.i+1]) {
+	if c.i > 0 && splitsAcross(c.c.parts[c.i-1], part) || c.i+1 < len(c.c.parts) && splitsAcross(part, c.c.parts[c.i+1]) {
 		return nil
 	}
 	after := &chunks{parts: slices.Clone(c.c.parts), sums: slices.Clone(c.c.sums), total: c.c.total}
-	m := measure(part)
+	m := countUnits(part)
 	after.parts[c.i], after.sums[c.i] = part, m
 	after.total.sub(len(old), c.c.sums[c.i])
 	after.total.add(len(part), m)
 	return after
 }
 
-// builder makes a text of pieces. Chunks of another text are taken over as they are
-// where possible.
+// builder builds a text from pieces, and shares chunks of another text if possible.
 type builder struct {
 	c    chunks
 	tail []byte // not yet cut into chunks
@@ -282,7 +282,7 @@ func (b *builder) text() Text {
 }
 
 func (b *builder) push(s string) {
-	m := measure(s)
+	m := countUnits(s)
 	b.c.parts = append(b.c.parts, s)
 	b.c.sums = append(b.c.sums, m)
 	b.c.total.add(len(s), m)
@@ -298,8 +298,8 @@ func (b *builder) unpush() {
 	b.tail = append(append(joined, last...), b.tail...)
 }
 
-// cut makes chunks of s, which begins and ends where nothing is split.
-func (b *builder) cut(s string) {
+// splitIntoChunks appends s in chunks. s begins and ends between characters.
+func (b *builder) splitIntoChunks(s string) {
 	for n := 1 + (len(s)-1)/targetChunk; len(s) > maxChunk; n-- {
 		i := unitStart(s, len(s)/n)
 		b.push(s[:i])
@@ -322,15 +322,15 @@ func (b *builder) flush() {
 	}
 	// Only a text that is one chunk may be shorter than minChunk, so one step back is enough.
 	head := string(b.tail[:min(len(b.tail), utf8.UTFMax)])
-	if last := b.last(); last != "" && (min(len(last), len(b.tail)) < minChunk || seam(last, head)) {
+	if last := b.last(); last != "" && (min(len(last), len(b.tail)) < minChunk || splitsAcross(last, head)) {
 		b.unpush()
 	}
-	b.cut(string(b.tail))
+	b.splitIntoChunks(string(b.tail))
 	b.tail = b.tail[:0]
 }
 
-// add takes the bytes from start to end of the cursor's text.
-func (b *builder) add(cur *cursor, start, end int) {
+// copyRange appends the bytes from start to end of the cursor's text, sharing whole chunks.
+func (b *builder) copyRange(cur *cursor, start, end int) {
 	if start == end {
 		return
 	}
@@ -346,7 +346,7 @@ func (b *builder) add(cur *cursor, start, end int) {
 			continue
 		}
 		if len(b.tail) > 0 {
-			if min(len(b.tail), len(part)) < minChunk || seam(string(b.tail[max(0, len(b.tail)-utf8.UTFMax):]), part) {
+			if min(len(b.tail), len(part)) < minChunk || splitsAcross(string(b.tail[max(0, len(b.tail)-utf8.UTFMax):]), part) {
 				b.tail = append(b.tail, part...)
 				start += len(part)
 				cur.seek(start)
@@ -354,7 +354,7 @@ func (b *builder) add(cur *cursor, start, end int) {
 			}
 			b.flush()
 		}
-		if last := b.last(); last != "" && (len(last) < minChunk || seam(last, part)) {
+		if last := b.last(); last != "" && (len(last) < minChunk || splitsAcross(last, part)) {
 			b.unpush()
 			continue
 		}
@@ -370,9 +370,10 @@ func (b *builder) add(cur *cursor, start, end int) {
 	}
 }
 
-// measure counts what a chunk holds. An invalid byte counts as one character.
-func measure(s string) sum {
-	m := sum{lines: uint16(strings.Count(s, "\n")), rows: uint16(countEOL(s))}
+// countUnits counts the lines, rows and characters of a chunk. An invalid byte counts as one
+// character.
+func countUnits(s string) unitCounts {
+	m := unitCounts{lines: uint16(strings.Count(s, "\n")), rows: uint16(countEOL(s))}
 	if isASCII(s) {
 		m.utf16, m.runes = uint16(len(s)), uint16(len(s))
 		return m

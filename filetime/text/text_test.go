@@ -18,10 +18,10 @@ func sound(t failer, x Text) {
 		if p == "" || len(p) > maxChunk || len(c.parts) > 1 && len(p) < minChunk {
 			t.Fatalf("chunk %d of %d has %d bytes", i, len(c.parts), len(p))
 		}
-		if i > 0 && seam(c.parts[i-1], p) {
+		if i > 0 && splitsAcross(c.parts[i-1], p) {
 			t.Fatalf("chunk %d begins inside a character: %q | %q", i, c.parts[i-1], p)
 		}
-		if m := measure(p); m != c.sums[i] {
+		if m := countUnits(p); m != c.sums[i] {
 			t.Fatalf("chunk %d: sums %+v, want %+v", i, c.sums[i], m)
 		}
 		tot.add(len(p), c.sums[i])

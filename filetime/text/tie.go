@@ -36,10 +36,10 @@ func slideLines(base Text, s, other Set) Set {
 			}
 			lines, ok := e, low > e.Start // beside a replacement it stays
 			if e.Start == e.End && !ok {
-				lines, ok = asLines(&cur, e, low, high)
+				lines, ok = slideToWholeLines(&cur, e, low, high)
 			}
 			if n := indexEOL(e.New); !ok && n >= 0 && startsEOL(e.New[n+eolEnd(e.New[n:]):]) { // the end of a line, and a block apart
-				below, ok := asLines(&cur, Edit{e.End, e.End, e.New[n:]}, e.End, high)
+				below, ok := slideToWholeLines(&cur, Edit{e.End, e.End, e.New[n:]}, e.End, high)
 				first := Edit{e.Start, e.End, e.New[:n]}
 				// An edit that deletes a line end and puts it in again is not parted: its first
 				// part would delete more than the whole.
@@ -57,9 +57,9 @@ func slideLines(base Text, s, other Set) Set {
 	return joinInsertions(out)
 }
 
-// asLines returns an insertion at the last place from low to high where it is whole lines; ok is
-// false where there is none.
-func asLines(cur *cursor, e Edit, low, high int) (lines Edit, ok bool) {
+// slideToWholeLines slides an insertion to the last offset from low to high at which it is whole
+// lines; ok is false if there is none.
+func slideToWholeLines(cur *cursor, e Edit, low, high int) (lines Edit, ok bool) {
 	if !strings.ContainsAny(e.New, "\r\n") {
 		return e, false
 	}
@@ -94,10 +94,10 @@ func asLines(cur *cursor, e Edit, low, high int) (lines Edit, ok bool) {
 	if best < 0 {
 		return e, false
 	}
-	return Edit{best, best, turned(e.New, best-e.Start)}, true
+	return Edit{best, best, rotate(e.New, best-e.Start)}, true
 }
 
-// joinInsertions makes one of insertions at one point.
+// joinInsertions joins insertions at one point.
 func joinInsertions(s Set) Set {
 	out := s[:0]
 	for _, e := range s {
@@ -110,31 +110,31 @@ func joinInsertions(s Set) Set {
 	return out
 }
 
-// tie lands two insertions at one point (R3, R16).
+// tie lands two insertions at one point and chooses their order (R3, R16).
 func (m *merger) tie(ours, theirs Edit) {
 	o := m.order(ours, theirs)
-	at := ours.Start + m.grown
+	at := ours.Start + m.growth
 	t := Tie{Ours: Range{at, at + len(ours.New)}, Theirs: Range{at, at + len(theirs.New)}}
 	if o.agentFirst {
 		t.Theirs = Range{t.Ours.End, t.Ours.End + len(theirs.New)}
-		m.alone(agent, ours)
-		m.alone(user, theirs)
+		m.landAlone(agent, ours)
+		m.landAlone(user, theirs)
 	} else {
 		t.Ours = Range{t.Theirs.End, t.Theirs.End + len(ours.New)}
-		m.alone(user, theirs)
-		m.alone(agent, ours)
+		m.landAlone(user, theirs)
+		m.landAlone(agent, ours)
 	}
-	if o.parted {
+	if o.separates {
 		m.conflict(agent, theirs, ours, RuleParted)
 	}
-	if o.guess {
+	if o.isGuess {
 		m.Ties = append(m.Ties, t)
 	}
 }
 
-// order is in which order two insertions at one point stand: guess says that the texts do not tell,
-// parted that the agent's would come between the user's and the line to which that belongs.
-type order struct{ agentFirst, guess, parted bool }
+// order is the order of two insertions at one point. isGuess is set if the texts do not determine
+// it, separates if the agent's would come between the user's and the line that it belongs to.
+type order struct{ agentFirst, isGuess, separates bool }
 
 func (m *merger) order(ours, theirs Edit) order {
 	at := ours.Start
@@ -144,11 +144,11 @@ func (m *merger) order(ours, theirs Edit) order {
 	lines := func(e Edit) bool { return starts && endsLine(e.New) || ends && startsEOL(e.New) }
 	switch o, t := lines(ours), lines(theirs); {
 	case o && !t: // the user's is part of a line
-		return order{agentFirst: starts && endsLine(ours.New), guess: starts && ends}
+		return order{agentFirst: starts && endsLine(ours.New), isGuess: starts && ends}
 	case t && !o: // the agent's is
-		return order{agentFirst: !starts || !endsLine(theirs.New), guess: starts && ends}
+		return order{agentFirst: !starts || !endsLine(theirs.New), isGuess: starts && ends}
 	case !o:
-		return order{guess: true}
+		return order{isGuess: true}
 	}
 	above, below := m.base.Slice(start, at), ""
 	if starts {
@@ -187,8 +187,8 @@ func linesIn(s string, starts bool) []string {
 func orderLines(ours, theirs []string, above, below string) order {
 	blank := func(line string) bool { return strings.TrimSpace(line) == "" }
 	first, last := func(l []string) string { return l[0] }, func(l []string) string { return l[len(l)-1] }
-	r := order{guess: true}
-	switch o, t := continues(first(ours)), continues(first(theirs)); {
+	r := order{isGuess: true}
+	switch o, t := continuesBlock(first(ours)), continuesBlock(first(theirs)); {
 	case o != t:
 		r.agentFirst = o
 	case !blank(above):
@@ -199,7 +199,7 @@ func orderLines(ours, theirs []string, above, below string) order {
 	if r.agentFirst {
 		return r
 	}
-	r.parted = !blank(below) && introduces(last(theirs)) && !introduces(last(ours))
+	r.separates = !blank(below) && belongsToNext(last(theirs)) && !belongsToNext(last(ours))
 	end, begin := len(theirs)-1, 0
 	for end > 0 && blank(theirs[end]) {
 		end--
@@ -207,12 +207,12 @@ func orderLines(ours, theirs []string, above, below string) order {
 	for begin < len(ours)-1 && blank(ours[begin]) {
 		begin++
 	}
-	r.parted = r.parted || leaves(theirs[end]) && !blank(ours[begin]) && columns(ours[begin]) >= columns(theirs[end])
+	r.separates = r.separates || endsControlFlow(theirs[end]) && !blank(ours[begin]) && columns(ours[begin]) >= columns(theirs[end])
 	return r
 }
 
-// continues reports whether a line goes on with the block above it.
-func continues(line string) bool {
+// continuesBlock reports whether a line continues the block above it, such as an else.
+func continuesBlock(line string) bool {
 	line = strings.TrimSpace(line)
 	if line != "" && strings.IndexByte("})]", line[0]) >= 0 {
 		return true
@@ -220,14 +220,15 @@ func continues(line string) bool {
 	return slices.Contains([]string{"else", "elif", "elsif", "elseif", "except", "catch", "finally", "ensure", "rescue"}, firstWord(line))
 }
 
-// leaves reports whether nothing that follows a line in its block is carried out.
-func leaves(line string) bool {
+// endsControlFlow reports whether the lines after it in its block are unreachable, as after a
+// return.
+func endsControlFlow(line string) bool {
 	return slices.Contains([]string{"return", "break", "continue", "throw", "raise", "goto"}, firstWord(strings.TrimSpace(line)))
 }
 
-// introduces reports whether a line belongs to the one below it: a decorator or an attribute, a
-// comment, the head of a block.
-func introduces(line string) bool {
+// belongsToNext reports whether a line belongs to the one below it: a decorator, an attribute, a
+// comment or the head of a block.
+func belongsToNext(line string) bool {
 	line = strings.TrimSpace(line)
 	for _, sign := range []string{"@", "#", "//", "/*", "--", "<!--", ";"} {
 		if strings.HasPrefix(line, sign) {
