@@ -168,8 +168,12 @@ func (l *locator) searchWithFinalEOL(search func() (Found, error)) (Found, error
 	if err != nil || f.Count == 0 {
 		return f, err
 	}
-	if last := f.Matches[len(f.Matches)-1]; last.End <= n || endsLine(l.new) {
+	switch last := f.Matches[len(f.Matches)-1]; {
+	case last.End <= n:
 		f.Edits = Compose(f.Edits, Set{{after.Len() - len(eol), after.Len(), ""}})
+	case endsLine(l.new): // in a line end of its own, which may be shorter than eol
+		put := after.Slice(f.Edits.MapPos(last.Start, false), after.Len())
+		f.Edits = Compose(f.Edits, Set{{after.Len() - len(put) + unitStart(put, len(put)-1), after.Len(), ""}})
 	}
 	f.Edits = Trim(t, Compose(end, f.Edits))
 	for i, m := range f.Matches {

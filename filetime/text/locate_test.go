@@ -318,6 +318,34 @@ func splitsAt(s, old string) bool {
 	return splits(s, strings.Index(s, old)) || splits(s, strings.Index(s, old)+len(old))
 }
 
+// TestFinalLineEnd: a quotation may end with a line end that the text lacks. Whatever line end the new text has then, nothing
+// beside the match is deleted.
+func TestFinalLineEnd(t *testing.T) {
+	for _, c := range []struct{ text, old, new, want string }{
+		{"a", "\r\n", "\r", "a"},
+		{"ab", "b\r\n", "c\r", "ac"},
+		{"a\r\nb", "b\r\n", "c\r", "a\r\nc"},
+		{"a\r\nb", "b\n", "c\n", "a\r\nc"},
+		{"x\na\r\nb", "x\na\r\nb\r\n", "y\n", "y"},
+		{"x\ra", "a\n", "b\n", "x\rb"},
+		{"a\nb", "b\n", "c\r\n", "a\nc"},
+		{"a", "a\n", "\n", ""},
+	} {
+		f, err := Locate(New(c.text), c.old, c.new, false)
+		if errors.Is(err, ErrNoChange) && c.want == c.text {
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q for %q in %q: %v", c.new, c.old, c.text, err)
+			continue
+		}
+		if got := f.Edits.Apply(New(c.text)).String(); got != c.want {
+			t.Errorf("%q for %q in %q: %q, want %q", c.new, c.old, c.text, got, c.want)
+		}
+		checkLocate(t, c.text, c.old, c.new, false)
+	}
+}
+
 func TestLocateNeverGuesses(t *testing.T) {
 	t.Parallel()
 	found := 0
