@@ -55,7 +55,7 @@ var rooms = map[string]room{
 		[]string{
 			"lspserver/languages", "lspserver/workspace", "lspserver/review", "agent", "agent/config", "agent/model", "agent/prompt", "agent/store",
 			"tools", "tools/foreign", "tools/gate", "tools/mcp", "tools/outputs", "tools/plugin", "tools/run", "filetime", "filetime/disk", "filetime/text", "filetime/text/show", "filetime/watch",
-			"sandbox", "sandbox/effects", "sandbox/tree",
+			"sandbox", "sandbox/effects", "sandbox/search/index", "sandbox/tree",
 		},
 		"the application, which knows no wire",
 	},
@@ -81,7 +81,7 @@ var rooms = map[string]room{
 		"it plays the editor for a person who has none, and knows the server by the wire alone",
 	},
 	"lspserver/doctor": {
-		[]string{"lspserver/state", "agent/config", "agent/model", "agent/model/registry", "agent/store", "sandbox", "sandbox/tree", "tools", "tools/mcp", "tools/plugin"},
+		[]string{"lspserver/state", "agent/config", "agent/model", "agent/model/registry", "agent/store", "sandbox", "sandbox/search/index", "tools", "tools/mcp", "tools/plugin"},
 		"it looks at what a session would need, without one",
 	},
 	"lspserver/client": {
@@ -91,7 +91,7 @@ var rooms = map[string]room{
 	"lspserver/workspace": {append([]string{"filetime/disk", "filetime/locks", "lspserver/fileuri"}, base...), "files know nothing of agents and tools"},
 	"lspserver/review":    {base, "undo is about files, whoever changed them"},
 
-	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/effects/autorun", "sandbox/tree"}, "it never sees the editor"},
+	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/effects/autorun", "sandbox/search/index"}, "it never sees the editor"},
 	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},
 	"agent/config":         {[]string{"sandbox", "sandbox/dial", "tools/rule", "tools/words"}, "settings are plain data, and a path or a host is one as it is reached"},
 	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
@@ -101,7 +101,7 @@ var rooms = map[string]room{
 	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},
 	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
 
-	"tools":         {append([]string{"tools/jobs", "tools/rule", "tools/schema", "tools/outputs", "tools/shell", "tools/words", "sandbox/effects/autorun", "sandbox/tree"}, base...), "the contract knows no tool"},
+	"tools":         {append([]string{"tools/jobs", "tools/rule", "tools/schema", "tools/outputs", "tools/shell", "tools/words", "sandbox/effects/autorun", "sandbox/search/index", "sandbox/tree"}, base...), "the contract knows no tool"},
 	"tools/words":   {nil, "a text, its translations and the distance of two names are data"},
 	"tools/outputs": {nil, "it keeps texts and knows no call and no tool"},
 	"tools/jobs":    {[]string{"sandbox"}, "it runs commands and knows no call and no tool"},
@@ -131,7 +131,7 @@ var rooms = map[string]room{
 	"tools/fetch":       {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
 	"tools/*":           {append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tree"}, base...), "no tool knows another"},
 	"tools/websearch":   {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
-	"tools/grep":        {append([]string{"tools", "tools/rawjson", "tools/schema", "sandbox/search/regex", "sandbox/tree"}, base...), "no tool knows another"},
+	"tools/grep":        {append([]string{"tools", "tools/rawjson", "tools/schema", "sandbox/search/index", "sandbox/search/regex", "sandbox/tree"}, base...), "no tool knows another"},
 	"tools/rawjson":     {nil, "how a text is written in JSON is a function of it"},
 	"tools/quote":       {append([]string{"tools"}, base...), "it finds quotations in files and knows no tool"},
 	"tools/entry":       {append([]string{"tools"}, base...), "it looks at what stands at a path and knows no tool"},
@@ -158,7 +158,8 @@ var rooms = map[string]room{
 	"sandbox/userinfo":        {nil, "a URL is judged by its text"},
 	"sandbox/effects":         {[]string{"sandbox", "sandbox/git", "sandbox/tree"}, "it compares looks at the write roots and knows no session"},
 	"sandbox/git":             {nil, "it reads what git has written, and runs nothing"},
-	"sandbox/tree":            {[]string{"sandbox", "sandbox/search/trigrams"}, "it walks below the roots and knows no tool"},
+	"sandbox/search/index":    {[]string{"sandbox", "sandbox/search/trigrams", "sandbox/tree"}, "it keeps what walks come by and knows no tool"},
+	"sandbox/tree":            {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
 	"sandbox/search/regex":    {nil, "what a pattern matches is a function of it and of a text"},
 	"sandbox/search/trigrams": {nil, "an index of texts is plain data"},
 }
@@ -296,7 +297,7 @@ var libraries = map[string][]string{
 	"go.lsp.dev/uri":                                  {"lspserver/..."},
 	"github.com/go-json-experiment/json":              {"lspserver/..."},
 	"github.com/sourcegraph/conc":                     {"tools/run", "lspserver"},
-	"github.com/fsnotify/fsnotify":                    {"filetime/watch", "sandbox/tree"},
+	"github.com/fsnotify/fsnotify":                    {"filetime/watch", "sandbox/search/index"},
 	"github.com/sergi/go-diff":                        {"filetime/text/show"},
 	"github.com/google/jsonschema-go":                 {"tools/schema"},
 	"github.com/anthropics/anthropic-sdk-go":          {"agent/model/anthropic"},
@@ -366,7 +367,7 @@ func TestFivePackages(t *testing.T) {
 		"go.lsp.dev/jsonrpc2":          {home: "lspserver/wire"},
 		"go.lsp.dev/protocol":          {home: "lspserver/protocol", also: "lspserver/..."},
 		"github.com/sourcegraph/conc":  {home: "tools/run", also: "lspserver"},
-		"github.com/fsnotify/fsnotify": {home: "filetime/watch", also: "sandbox/tree"},
+		"github.com/fsnotify/fsnotify": {home: "filetime/watch", also: "sandbox/search/index"},
 		"github.com/sergi/go-diff":     {home: "filetime/text/show"},
 	}
 	users := map[string]map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"tandem/agent/store"
 	"tandem/filetime"
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/tools"
 	"tandem/tools/gate"
 	"tandem/tools/mcp"
@@ -96,7 +96,7 @@ type Shared struct {
 	// Claims are what calls of all sessions are about to change; nil takes none.
 	Claims *run.Claims
 	// Indexes are what searches of all sessions remember of the files; nil remembers nothing.
-	Indexes *tree.Indexes
+	Indexes *index.Indexes
 	// Languages makes what asks language servers about code, with the environment that it starts some in.
 	Languages func(env func() *tools.Env) tools.Languages
 	// Key gives what a variable of the environment holds, else what a command prints; nil finds no key.

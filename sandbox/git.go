@@ -59,7 +59,7 @@ func (p *Paths) repositories() (all []repository) {
 		}
 	}
 	for _, root := range p.write {
-		if dotGit := filepath.Join(root, ".git"); isDir(dotGit) && isGit(dotGit) {
+		if dotGit := filepath.Join(root, ".git"); isDir(dotGit) && git.IsRepositoryAt(dotGit) {
 			add(repository{at: dotGit})
 		} else if r, ok := p.linked(root); ok {
 			add(r)
@@ -69,7 +69,7 @@ func (p *Paths) repositories() (all []repository) {
 	found := p.found
 	p.mu.Unlock()
 	for _, at := range found {
-		if root := rootOf(p.write, at); root != "" && isGit(at) && Canonical(at) == at {
+		if root := rootOf(p.write, at); root != "" && git.IsRepositoryAt(at) && Canonical(at) == at {
 			add(repository{at: at})
 		}
 	}
@@ -88,7 +88,7 @@ func repositoriesIn(folder string, depth int, f func(at string)) {
 	for _, at := range filesIn(folder) {
 		switch {
 		case !isDir(at):
-		case isGit(at):
+		case git.IsRepositoryAt(at):
 			f(at)
 		case depth > 0:
 			repositoriesIn(at, depth-1, f)
@@ -103,21 +103,21 @@ func repositoriesIn(folder string, depth int, f func(at string)) {
 func (p *Paths) linked(root string) (r repository, ok bool) {
 	dotGit := filepath.Join(root, ".git")
 	at := Canonical(dotGit)
-	if target, ok := git.Pointer(settled(at)); ok {
+	if target, ok := git.Pointer(git.Text(at)); ok {
 		at = Canonical(git.From(root, target))
 	}
-	if r = (repository{at: at, linked: true}); at == dotGit || !isGit(at) || rootOf(p.write, at) != "" {
+	if r = (repository{at: at, linked: true}); at == dotGit || !git.IsRepositoryAt(at) || rootOf(p.write, at) != "" {
 		return r, false
 	}
-	if tree := git.Value(settled(filepath.Join(at, "config")), "core.worktree"); tree != "" {
+	if tree := git.Value(git.Text(filepath.Join(at, "config")), "core.worktree"); tree != "" {
 		r.shown = Canonical(git.From(at, tree)) != root
 		return r, true
 	}
 	r.shown = true
-	if filepath.Base(filepath.Dir(at)) == "worktrees" && strings.TrimSpace(settled(filepath.Join(at, "commondir"))) == "../.." {
+	if filepath.Base(filepath.Dir(at)) == "worktrees" && strings.TrimSpace(git.Text(filepath.Join(at, "commondir"))) == "../.." {
 		r.common = filepath.Dir(filepath.Dir(at))
-		back := strings.TrimSpace(settled(filepath.Join(at, "gitdir")))
-		r.shown = !isGit(r.common) || back == "" || Canonical(git.From(at, back)) != dotGit
+		back := strings.TrimSpace(git.Text(filepath.Join(at, "gitdir")))
+		r.shown = !git.IsRepositoryAt(r.common) || back == "" || Canonical(git.From(at, back)) != dotGit
 	}
 	return r, true
 }
@@ -134,21 +134,6 @@ func (p *Paths) Linked() (all []string) {
 	return all
 }
 
-// isGit says that git takes a folder as a repository.
-func isGit(at string) bool {
-	return git.IsRepository(func(name string) bool { return there(filepath.Join(at, name)) })
-}
-
-// settled is the text of a regular file that is not long; "" of everything else.
-func settled(name string) string {
-	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		return ""
-	}
-	text, _ := os.ReadFile(name)
-	return string(text)
-}
-
 // GitSettings are the texts of the person's own configurations of git, by their paths.
 func (p *Paths) GitSettings() map[string]string {
 	texts := map[string]string{}
@@ -157,7 +142,7 @@ func (p *Paths) GitSettings() map[string]string {
 			continue
 		}
 		at := filepath.Join(p.Home, name)
-		if text := settled(Canonical(at)); text != "" {
+		if text := git.Text(Canonical(at)); text != "" {
 			texts[filepath.ToSlash(at)] = text
 		}
 	}
@@ -169,18 +154,18 @@ func (p *Paths) GitSettings() map[string]string {
 func namedOf(root, home string, own map[string]string) []git.Named {
 	for top := root; ; top = filepath.Dir(top) {
 		dotGit := filepath.Join(top, ".git")
-		target, pointer := git.Pointer(settled(dotGit))
+		target, pointer := git.Pointer(git.Text(dotGit))
 		if pointer {
 			dotGit = git.From(top, target)
-			if common := strings.TrimSpace(settled(filepath.Join(dotGit, "commondir"))); common != "" {
+			if common := strings.TrimSpace(git.Text(filepath.Join(dotGit, "commondir"))); common != "" {
 				dotGit = git.From(dotGit, common)
 			}
 		}
-		if isGit(dotGit) {
+		if git.IsRepositoryAt(dotGit) {
 			var found []git.Named
 			for _, name := range []string{"config", "config.worktree"} {
 				at := filepath.Join(dotGit, name)
-				found = append(found, git.NamedBy(settled(at), at, home, []string{top})...)
+				found = append(found, git.NamedBy(git.Text(at), at, home, []string{top})...)
 			}
 			for at, text := range own {
 				found = append(found, git.NamedBy(text, at, home, []string{top})...)

@@ -47,12 +47,12 @@ func guardGit(repositories []repository) (gitGuard, error) {
 
 func (g *gitGuard) add(dotGit string) error {
 	common := dotGit
-	if to := settled(filepath.Join(dotGit, "commondir")); to != "" && to != commonHere {
+	if to := git.Text(filepath.Join(dotGit, "commondir")); to != "" && to != commonHere {
 		common = git.From(dotGit, strings.TrimSpace(to))
 	} else if err := os.Mkdir(filepath.Join(dotGit, "hooks"), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if strings.Contains(strings.ToLower(settled(filepath.Join(common, "config"))), "worktreeconfig") {
+	if strings.Contains(strings.ToLower(git.Text(filepath.Join(common, "config"))), "worktreeconfig") {
 		f, err := os.OpenFile(filepath.Join(dotGit, "config.worktree"), os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 		if err != nil && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.ENXIO) {
 			return err

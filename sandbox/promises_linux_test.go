@@ -733,45 +733,45 @@ func TestGuardsOfRepositories(t *testing.T) {
 		return string(b)
 	}
 	dir := make(nil)
-	git := dir + "/r/.git"
-	one, two := guard(repository{at: git}), guard(repository{at: git})
-	if !isDir(git+"/hooks") || text(git+"/commondir") != commonHere || there(git+"/config.worktree") {
-		t.Errorf("%q", text(git+"/commondir"))
+	dotGit := dir + "/r/.git"
+	one, two := guard(repository{at: dotGit}), guard(repository{at: dotGit})
+	if !isDir(dotGit+"/hooks") || text(dotGit+"/commondir") != commonHere || there(dotGit+"/config.worktree") {
+		t.Errorf("%q", text(dotGit+"/commondir"))
 	}
-	if one.release(); text(git+"/commondir") != commonHere {
+	if one.release(); text(dotGit+"/commondir") != commonHere {
 		t.Error("it goes while another command needs it")
 	}
-	if two.release(); there(git+"/commondir") || !isDir(git+"/hooks") {
+	if two.release(); there(dotGit+"/commondir") || !isDir(dotGit+"/hooks") {
 		t.Error("it stays when no command needs it")
 	}
-	left, _ := filepath.Glob(git + "/.tandem*")
+	left, _ := filepath.Glob(dotGit + "/.tandem*")
 	if len(left) > 0 {
 		t.Errorf("%q stay", left)
 	}
-	changed := guard(repository{at: git})
-	must(t, os.WriteFile(git+"/commondir", []byte("./x\n"), 0o644))
-	if changed.release(); text(git+"/commondir") != "./x\n" {
+	changed := guard(repository{at: dotGit})
+	must(t, os.WriteFile(dotGit+"/commondir", []byte("./x\n"), 0o644))
+	if changed.release(); text(dotGit+"/commondir") != "./x\n" {
 		t.Error("what somebody else has written is removed")
 	}
 	dir = make(map[string]string{"r/.git/config": "[extensions]\n\tworktreeConfig = true\n", "r/.git/worktrees/w/commondir": "../..\n", "r/.git/worktrees/w/HEAD": "x", "r/.git/worktrees/w/gitdir": "x"})
-	git = dir + "/r/.git"
-	linked := git + "/worktrees/w"
-	g := guard(repository{at: linked, common: git}, repository{at: git})
-	if there(linked+"/hooks") || text(linked+"/commondir") != "../..\n" || text(linked+"/config.worktree") != "" || !isDir(git+"/logs") || text(git+"/config.worktree") != "" || text(git+"/commondir") != commonHere {
+	dotGit = dir + "/r/.git"
+	linked := dotGit + "/worktrees/w"
+	g := guard(repository{at: linked, common: dotGit}, repository{at: dotGit})
+	if there(linked+"/hooks") || text(linked+"/commondir") != "../..\n" || text(linked+"/config.worktree") != "" || !isDir(dotGit+"/logs") || text(dotGit+"/config.worktree") != "" || text(dotGit+"/commondir") != commonHere {
 		t.Error("a linked working tree")
 	}
-	if g.release(); text(linked+"/commondir") != "../..\n" || there(git+"/commondir") {
+	if g.release(); text(linked+"/commondir") != "../..\n" || there(dotGit+"/commondir") {
 		t.Error("a linked working tree, released")
 	}
-	guard(repository{at: linked, common: git}).release() // what is there already
+	guard(repository{at: linked, common: dotGit}).release() // what is there already
 	for what, put := range map[string]func(name string) error{
 		"a link": func(name string) error { return os.Symlink("/none", name) }, "a pipe": func(name string) error { return syscall.Mkfifo(name, 0o600) },
 	} {
 		dir := make(map[string]string{"r/.git/config": "[extensions]\n\tWORKTREECONFIG = true\n"})
-		git := dir + "/r/.git"
-		must(t, put(git+"/config.worktree"), put(git+"/commondir"))
-		g := guard(repository{at: git})
-		if g.release(); !isLinkOrPipe(git+"/config.worktree") || !isLinkOrPipe(git+"/commondir") {
+		dotGit := dir + "/r/.git"
+		must(t, put(dotGit+"/config.worktree"), put(dotGit+"/commondir"))
+		g := guard(repository{at: dotGit})
+		if g.release(); !isLinkOrPipe(dotGit+"/config.worktree") || !isLinkOrPipe(dotGit+"/commondir") {
 			t.Errorf("%s is changed", what)
 		}
 	}
@@ -813,7 +813,7 @@ func TestGuardsOfRepositories(t *testing.T) {
 		t.Errorf("without a home: %q", got)
 	}
 	for name, want := range map[string]string{"h/.gitconfig": "[user]\n", "g/.gitconfig": "", "h": "", "none": ""} {
-		if got := settled(filepath.Join(dir, name)); got != want {
+		if got := git.Text(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/sandbox/effects/autorun"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/tools/jobs"
 	"tandem/tools/outputs"
 )
@@ -155,7 +155,7 @@ type SearchSources struct {
 	// Unsaved lists the paths of the documents that are open with unsaved text, so that searches read the buffers; nil is none.
 	Unsaved func() []string
 	// Indexes are what searches remember of the files; nil remembers nothing.
-	Indexes *tree.Indexes
+	Indexes *index.Indexes
 }
 
 // Buffers are the paths of the documents with unsaved text.

@@ -20,7 +20,7 @@ import (
 	"tandem/lspserver/workspace"
 	"tandem/sandbox"
 	"tandem/sandbox/effects"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/tools"
 	"tandem/tools/mcp"
 	"tandem/tools/outputs"
@@ -144,7 +144,7 @@ type Backend struct {
 	claims   run.Claims     // of all sessions
 	commands overlapping    // of all sessions
 	memory   effects.Memory // of what commands may change
-	indexes  tree.Indexes   // of the files that are searched
+	indexes  index.Indexes  // of the files that are searched
 
 	// Set by Start and then read-only.
 	client  Client

@@ -12,6 +12,7 @@ import (
 	"tandem/filetime"
 	"tandem/lspserver/backend"
 	"tandem/sandbox"
+	"tandem/sandbox/search/index"
 	"tandem/sandbox/tree"
 	"tandem/tools"
 	"tandem/tools/run"
@@ -102,9 +103,9 @@ func TestFaultT15SearchAfterACommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	search := func(word string) (found []string) {
-		err := tree.Scan(t.Context(), tr, tree.Options{Wants: func(string) bool { return true }, Need: [][]string{{word}}, Indexes: indexes},
-			func() func(tree.File) (bool, bool) {
-				return func(f tree.File) (bool, bool) { return bytes.Contains(f.Head, []byte(word)), true }
+		err := index.Scan(t.Context(), tr, index.Options{Wants: func(string) bool { return true }, Need: [][]string{{word}}, Indexes: indexes},
+			func() func(index.File) (bool, bool) {
+				return func(f index.File) (bool, bool) { return bytes.Contains(f.Head, []byte(word)), true }
 			},
 			func(path string, has bool) bool {
 				if has {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/tools"
 	"tandem/tools/run"
 )
@@ -25,7 +25,7 @@ func (b *Backend) BeforeCommand(ctx context.Context, se *Session, c run.Command)
 }
 
 // Indexes are those of the roots that are searched, of which one with any file gets one, by a clock for which no file is young.
-func (b *Backend) Indexes() *tree.Indexes {
+func (b *Backend) Indexes() *index.Indexes {
 	b.indexes.Least, b.indexes.Now = 1, func() time.Time { return time.Now().Add(time.Minute) }
 	return &b.indexes
 }

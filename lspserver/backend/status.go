@@ -8,7 +8,7 @@ import (
 	"tandem/agent/model"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/tools"
 	"tandem/tools/run"
 )
@@ -32,7 +32,7 @@ type Status struct {
 	// Servers are the MCP servers of the sessions, sorted by session and name.
 	Servers []Server
 	// Searched are the roots that were searched.
-	Searched []tree.State
+	Searched []index.State
 	// Offer is what the next request of the session used last shows of the tools.
 	Offer tools.Offer
 	// Plugins are those of the configuration, in its order.

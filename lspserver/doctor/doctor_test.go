@@ -10,7 +10,7 @@ import (
 
 	"tandem/agent/config"
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 )
 
 // TestDoctorLooks has what a test cannot bring about in the whole program.
@@ -72,13 +72,13 @@ func TestDoctorLooksAtSearches(t *testing.T) {
 	x.searches(t.Context())
 	x.Roots, x.Timeout = x.Roots[:1], time.Nanosecond
 	x.searches(t.Context())
-	large := tree.Outlook{Files: 3000, Folders: 200, Most: 5000, Watched: 1000}
+	large := index.Outlook{Files: 3000, Folders: 200, Most: 5000, Watched: 1000}
 	x.foreseen("/w", large, nil)
 	remote, many, wide := large, large, large
 	remote.Reason = "the folder is far away"
 	many.Files, many.Reason = 5001, "it has more than 5000 files"
 	wide.Folders = 20_000
-	for _, o := range []tree.Outlook{remote, many, wide} {
+	for _, o := range []index.Outlook{remote, many, wide} {
 		x.foreseen("/w", o, nil)
 	}
 	var got []string

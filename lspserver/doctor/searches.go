@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/tools"
 )
 
@@ -18,10 +18,10 @@ func (x *Examination) searches(ctx context.Context) {
 		roots := &sandbox.Roots{Home: home}
 		roots.Add(dir)
 		place, err := roots.Place(sandbox.Canonical(dir))
-		var o tree.Outlook
+		var o index.Outlook
 		if err == nil {
 			looking, cancel := context.WithTimeoutCause(ctx, x.Timeout, late(x.Timeout))
-			o, err = tree.Foresee(looking, place)
+			o, err = index.Foresee(looking, place)
 			cancel()
 		}
 		x.foreseen(dir, o, err)
@@ -34,7 +34,7 @@ type late time.Duration
 func (l late) Error() string { return fmt.Sprintf("it took longer than %v", time.Duration(l)) }
 
 // foreseen tells of one root.
-func (x *Examination) foreseen(dir string, o tree.Outlook, err error) {
+func (x *Examination) foreseen(dir string, o index.Outlook, err error) {
 	const check = "searches"
 	has := fmt.Sprintf("%s: %s in %s", dir, tools.Count(o.Files, "file"), tools.Count(o.Folders, "folder"))
 	switch {

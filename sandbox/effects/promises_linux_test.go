@@ -167,7 +167,7 @@ func TestFiltered(t *testing.T) {
 		}
 	}
 	long := newGround(t, "f", strings.Repeat("x", 1<<20), "g", strings.Repeat("x", 1<<20+1))
-	if len(text(long.dir+"/f")) != 1<<20 || text(long.dir+"/g") != "" || text(long.dir) != "" || text(long.dir+"/none") != "" {
+	if len(git.Text(long.dir+"/f")) != 1<<20 || git.Text(long.dir+"/g") != "" || git.Text(long.dir) != "" || git.Text(long.dir+"/none") != "" {
 		t.Error("the text of a small file")
 	}
 }

@@ -96,12 +96,12 @@ func (w *walk) above(root string) *rules {
 	for {
 		if repo := w.repository(top); repo != nil {
 			r := &rules{from: len(namesOf(top)), repo: repo, Rules: repo.rules()}
-			r.filtered = strings.Contains(text(filepath.Join(top, ".git", "info", "attributes")), "filter")
+			r.filtered = strings.Contains(git.Text(filepath.Join(top, ".git", "info", "attributes")), "filter")
 			names := namesOf(root)[r.from:]
 			for i := range names {
 				dir := filepath.Join(top, filepath.Join(names[:i]...))
 				r.Rules = r.AddFolder(dir, names[:i])
-				r.filtered = r.filtered || strings.Contains(text(filepath.Join(dir, ".gitattributes")), "filter")
+				r.filtered = r.filtered || strings.Contains(git.Text(filepath.Join(dir, ".gitattributes")), "filter")
 			}
 			return w.reuse(root, r)
 		}
@@ -123,15 +123,6 @@ func (w *walk) reuse(root string, r *rules) *rules {
 
 func (r *rules) same(o *rules) bool {
 	return r.from == o.from && r.filtered == o.filtered && r.repo == o.repo && r.Equal(o.Rules)
-}
-
-// text is what a small file says, "" if there is none.
-func text(name string) string {
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		return ""
-	}
-	raw, _ := os.ReadFile(name)
-	return string(raw)
 }
 
 func namesOf(at string) []string {
@@ -339,7 +330,7 @@ func (w *walk) rulesOf(at string, f, old *folder) *rules {
 	if has(f.names, ".gitignore") {
 		r.Rules, mine = r.AddFolder(at, parts), true
 	}
-	if has(f.names, ".gitattributes") && strings.Contains(text(path.Join(at, ".gitattributes")), "filter") {
+	if has(f.names, ".gitattributes") && strings.Contains(git.Text(path.Join(at, ".gitattributes")), "filter") {
 		r.filtered, mine = true, true
 	}
 	switch {

@@ -60,7 +60,7 @@ func open(top string) (*Repository, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		if !IsRepository(func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }) {
+		if !IsRepositoryAt(dir) {
 			return nil, nil
 		}
 	default: // a submodule, or a further work tree
@@ -86,6 +86,20 @@ func (r *Repository) Top() string { return r.top }
 
 // IndexFile is the path of the index.
 func (r *Repository) IndexFile() string { return filepath.Join(r.dir, "index") }
+
+// IsRepositoryAt says that git takes the folder at a path as a repository.
+func IsRepositoryAt(path string) bool {
+	return IsRepository(func(name string) bool { _, err := os.Lstat(filepath.Join(path, name)); return err == nil })
+}
+
+// Text is what a small file says, "" if there is none; it follows no link.
+func Text(name string) string {
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return ""
+	}
+	text, _ := os.ReadFile(name)
+	return string(text)
+}
 
 // whole reads a regular file of at most limit bytes. It never blocks.
 func whole(path string, limit int64) ([]byte, error) {

@@ -112,21 +112,22 @@ func judge(rules []rule, s *subject) verdict {
 	return silent
 }
 
-// layers are the rules that apply in a folder by the kind of their files: what one says is not
+// Rules are those that apply in a folder by the kind of their files: what one says is not
 // asked of those after it.
-type layers struct {
-	ripgrep, search, git Rules
-	global               Rules // where a repository begins
+type Rules struct {
+	ripgrep, search, git ruleList
+	global               ruleList // where a repository begins
 	// repository says that the folder lies in a repository: elsewhere .gitignore says nothing.
 	repository bool
 }
 
-func (l *layers) equal(o *layers) bool {
-	return l.repository == o.repository && l.ripgrep.Equal(o.ripgrep) && l.search.Equal(o.search) && l.git.Equal(o.git) && l.global.Equal(o.global)
+// Equal says that both are the same rules.
+func (l *Rules) Equal(o *Rules) bool {
+	return l.repository == o.repository && l.ripgrep.equal(o.ripgrep) && l.search.equal(o.search) && l.git.equal(o.git) && l.global.equal(o.global)
 }
 
 // ruleFile is a kind of files that say what is ignored in their folder.
-func (l *layers) ruleFile(name string) *Rules {
+func (l *Rules) ruleFile(name string) *ruleList {
 	switch name {
 	case ".rgignore":
 		return &l.ripgrep
@@ -136,8 +137,8 @@ func (l *layers) ruleFile(name string) *Rules {
 	return &l.git
 }
 
-// ruleFiles are the names of the files that say what is ignored in their folder.
-func ruleFiles() [3]string { return [3]string{gitIgnore, ".ignore", ".rgignore"} }
+// RuleFiles are the names of the files that say what is ignored in their folder.
+func RuleFiles() [3]string { return [3]string{gitIgnore, ".ignore", ".rgignore"} }
 
 const gitIgnore = ".gitignore"
 
@@ -145,8 +146,8 @@ const gitIgnore = ".gitignore"
 func repositories() [2]string { return [2]string{".git", ".jj"} }
 
 // excludes tells whether an entry of a folder that is not ignored itself is.
-func (l *layers) excludes(s *subject) bool {
-	for _, r := range [...]Rules{l.ripgrep, l.search, l.git} {
+func (l *Rules) excludes(s *subject) bool {
+	for _, r := range [...]ruleList{l.ripgrep, l.search, l.git} {
 		if v := judge(r.list, s); v != silent {
 			return v == excludes
 		}
@@ -154,14 +155,14 @@ func (l *layers) excludes(s *subject) bool {
 	return false
 }
 
-// Rules are what the files that say what is ignored have said so far, on the way down to a folder.
-// They are immutable; the zero value ignores nothing.
-type Rules struct{ list []rule }
+// ruleList is what the files that say what is ignored have said so far, on the way down to a
+// folder. It is immutable; the zero value ignores nothing.
+type ruleList struct{ list []rule }
 
-// Add adds the lines of a file. folder are the names of its folder, relative to where the rules
+// add adds the lines of a file. folder are the names of its folder, relative to where the rules
 // begin. A line that is no pattern says nothing, and one that is not UTF-8 ends the file, as
 // ripgrep has it.
-func (r Rules) Add(text string, folder []string) Rules {
+func (r ruleList) add(text string, folder []string) ruleList {
 	r.list = slices.Clip(r.list)
 	text = strings.TrimLeft(text, "\uFEFF")
 	for line := range strings.Lines(text) {
@@ -179,7 +180,7 @@ func (r Rules) Add(text string, folder []string) Rules {
 	return r
 }
 
-// Equal says that both are the same rules.
-func (r Rules) Equal(o Rules) bool {
+// equal says that both are the same rules.
+func (r ruleList) equal(o ruleList) bool {
 	return slices.EqualFunc(r.list, o.list, func(a, b rule) bool { return a.line == b.line && a.depth == b.depth })
 }

@@ -2,10 +2,7 @@ package tree
 
 import (
 	"fmt"
-	"io/fs"
-	"iter"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -19,9 +16,9 @@ type Glob struct {
 	spelt bool // the last name is no pattern
 }
 
-// Spelt says that the last name of a pattern is spelt out: such a pattern names a file, also an
+// spelt says that the last name of a pattern is spelt out: such a pattern names a file, also an
 // ignored one.
-func Spelt(pattern string) bool {
+func spelt(pattern string) bool {
 	name := path.Base(strings.TrimSuffix(pattern, "/"))
 	for i := 0; i < len(name); i++ {
 		switch name[i] {
@@ -50,8 +47,11 @@ func ParseGlob(pattern string) (*Glob, error) {
 	if !ok {
 		return nil, nil
 	}
-	return &Glob{rule: r, spelt: Spelt(pattern)}, nil
+	return &Glob{rule: r, spelt: spelt(pattern)}, nil
 }
+
+// Excludes tells whether the pattern leaves out an entry by its path relative to the directory.
+func (g *Glob) Excludes(rel string, folder bool) bool { return g.judge(rel, folder) == excludes }
 
 // judge is what the pattern says of an entry by its path relative to the directory.
 func (g *Glob) judge(rel string, folder bool) verdict {
@@ -70,15 +70,15 @@ func (g *Glob) judge(rel string, folder bool) verdict {
 	return includes
 }
 
-// names says that the pattern spells out the name of an entry, so that it is taken though it is
-// ignored.
-func (g *Glob) names(rel string, folder bool) bool {
+// TakesIgnored says that the pattern spells out the name of an entry, so that it is taken though it
+// is ignored.
+func (g *Glob) TakesIgnored(rel string, folder bool) bool {
 	return g != nil && g.spelt && g.judge(rel, folder) == includes
 }
 
-// rejects tells whether a file is left out whatever its folder, since the pattern is about its name
+// Rejects tells whether a file is left out whatever its folder, since the pattern is about its name
 // alone.
-func (g *Glob) rejects(name string) bool {
+func (g *Glob) Rejects(name string) bool {
 	return g != nil && g.rule.glob.ofName() && g.judge(name, false) == excludes
 }
 
@@ -90,11 +90,11 @@ func (g *Glob) Fits(rel string) bool {
 	if g == nil {
 		return true
 	}
-	if g.judge(rel, false) == excludes {
+	if g.Excludes(rel, false) {
 		return false
 	}
 	for at := path.Dir(rel); at != "."; at = path.Dir(at) {
-		if g.judge(at, true) == excludes {
+		if g.Excludes(at, true) {
 			return false
 		}
 	}
@@ -105,71 +105,5 @@ func (g *Glob) Fits(rel string) bool {
 // be in. It is called before the first walk.
 func (t *Tree) Only(g *Glob) { t.only = g }
 
-// enters is fs.SkipDir for a folder of a table that a walk does not look into.
-func (t *Tree) enters(f *folder, at string) error {
-	if rel, below := strings.CutPrefix(f.at, at); below && t.only.judge(rel, true) == excludes {
-		return fs.SkipDir
-	}
-	return nil
-}
-
-// namedIn are the entries of a folder that are ignored, and come by all the same.
-func (t *Tree) namedIn(f *folder, at string) (out []ignored) {
-	if t.only == nil {
-		return nil
-	}
-	for _, e := range f.ignored {
-		if t.only.names(strings.TrimPrefix(f.join(e.name), at), e.kind.IsDir()) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// named are the files of a table that are ignored, and come by all the same, below a folder whose
-// path is at; known is false where there is such a folder, since a table does not have what is in
-// it.
-func (t *Tree) named(f *folder, at string) (files []candidate, known bool) {
-	if t.only == nil || f == nil {
-		return nil, f != nil
-	}
-	for _, e := range t.namedIn(f, at) {
-		switch {
-		case e.kind.IsDir():
-			return nil, false
-		case e.kind.IsRegular():
-			files = append(files, candidate{f, e.name})
-		}
-	}
-	for _, sub := range f.subs {
-		if t.enters(sub, at) != nil {
-			continue
-		}
-		more, known := t.named(sub, at)
-		if !known {
-			return nil, false
-		}
-		files = append(files, more...)
-	}
-	return files, true
-}
-
-// down is a folder of a table by its path from f on, nil where there is none.
-func (f *folder) down(rel string) *folder {
-	for _, name := range components(rel) {
-		e := f.find(name)
-		if e == nil || e.sub == nil {
-			return nil
-		}
-		f = e.sub
-	}
-	return f
-}
-
-// inOrder are files in the order of a walk.
-func inOrder(list []candidate) iter.Seq[candidate] {
-	slices.SortFunc(list, func(a, b candidate) int {
-		return slices.Compare(strings.Split(a.path(), "/"), strings.Split(b.path(), "/"))
-	})
-	return slices.Values(list)
-}
+// Pattern is that of Only; nil is none.
+func (t *Tree) Pattern() *Glob { return t.only }

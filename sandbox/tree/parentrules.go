@@ -16,7 +16,7 @@ const maxRuleFile = 1 << 20
 
 // rulesAbove returns the ignore rules of the folders above a root, as ripgrep reads them. Links are
 // followed; only regular files are opened.
-func rulesAbove(root string) (l layers) {
+func rulesAbove(root string) (l Rules) {
 	names := components(strings.Trim(filepath.ToSlash(root), "/"))
 	l.global = global(names)
 	at := string(filepath.Separator)
@@ -30,21 +30,21 @@ func rulesAbove(root string) (l layers) {
 
 // in adds the rules that a folder brings; read gives what is in one of its files, has tells whether
 // there is an entry. What git ignores in a repository around another one is not said of that.
-func (l layers) in(folder []string, read func(name string) (string, bool), has func(name string) bool) layers {
+func (l Rules) in(folder []string, read func(name string) (string, bool), has func(name string) bool) Rules {
 	for _, name := range repositories() {
 		if has(name) {
 			l.repository, l.git = true, l.global
 			if text, ok := read(path.Join(common(folder, read), exclude)); ok {
-				l.git = l.git.Add(text, folder)
+				l.git = l.git.add(text, folder)
 			}
 			break
 		}
 	}
-	for _, name := range ruleFiles() {
+	for _, name := range RuleFiles() {
 		if (name != gitIgnore || l.repository) && has(name) {
 			if text, ok := read(name); ok {
 				of := l.ruleFile(name)
-				*of = of.Add(text, folder)
+				*of = of.add(text, folder)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ var excludesFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 // global are the rules of a person for all repositories: of the file that git's setting
 // core.excludesFile names, or of the one that it looks at by default. They are about what is below
 // a folder.
-func global(folder []string) Rules {
+func global(folder []string) ruleList {
 	home, config := os.Getenv("HOME"), os.Getenv("XDG_CONFIG_HOME")
 	if config == "" && home != "" {
 		config = filepath.Join(home, ".config")
@@ -119,7 +119,7 @@ func global(folder []string) Rules {
 	}
 	text, ok := readRuleFile(name)
 	if !ok || !filepath.IsAbs(name) {
-		return Rules{}
+		return ruleList{}
 	}
-	return Rules{}.Add(text, folder)
+	return ruleList{}.add(text, folder)
 }

@@ -37,7 +37,7 @@ type Tree struct {
 	itself, all bool
 	only        *Glob
 	// ignore are the rules that the directory gets from above it.
-	ignore   layers
+	ignore   Rules
 	withheld atomic.Int64
 	// exhausted is the first error of an open because too many files are open.
 	exhausted atomic.Pointer[error]
@@ -57,6 +57,14 @@ type Entry struct {
 	name string       // in dir
 }
 
+// Entry makes that of a path relative to the directory, for a visit of what a table has.
+func (t *Tree) Entry(name string, kind fs.FileMode) Entry {
+	return Entry{Path: name, Type: kind, tree: t}
+}
+
+// In is the folder that a walk has open as it visits the entry, and the name in it.
+func (e Entry) In() (dir *sandbox.Dir, name string) { return e.dir, e.name }
+
 // Info looks the rest up.
 func (e Entry) Info() (fs.FileInfo, error) { return e.tree.at(e.Path).Stat() }
 
@@ -73,10 +81,24 @@ func Open(place sandbox.Place) (*Tree, error) {
 	down := components(t.dir)
 	for i := range down {
 		at := path.Join(down[:i]...)
-		t.ignore = t.rulesIn(t.ignore, at, t.has(at))
+		t.ignore = t.RulesIn(t.ignore, at, t.has(at))
 		t.itself = t.itself || t.ignore.excludes(&subject{names: t.names(path.Join(down[:i+1]...)), folder: true})
 	}
 	return t, nil
+}
+
+// Root is what the directory lies below.
+func (t *Tree) Root() sandbox.Place { return t.root }
+
+// Dir is the path of the directory relative to the root.
+func (t *Tree) Dir() string { return t.dir }
+
+// Rules are those that the directory gets from above it.
+func (t *Tree) Rules() *Rules { return &t.ignore }
+
+// Indexable says that a table of the root has what walks visit: no ignored entries and no keys.
+func (t *Tree) Indexable() bool {
+	return !t.all && !t.itself && !t.root.Class().Unlisted() && !t.place.Class().Unlisted()
 }
 
 // names are those of the path of an entry of the root, from the root of the file system on: rules
@@ -95,13 +117,23 @@ func (t *Tree) Open(name string) (*os.File, error) {
 // at is the Place of a path relative to the directory.
 func (t *Tree) at(name string) sandbox.Place { return t.root.Join(path.Join(t.dir, name)) }
 
-// open opens a folder by its path relative to the directory.
-func (t *Tree) open(name string) (*sandbox.Dir, error) { return t.root.OpenDir(path.Join(t.dir, name)) }
+// OpenDir opens a folder by its path relative to the directory.
+func (t *Tree) OpenDir(name string) (*sandbox.Dir, error) {
+	return t.root.OpenDir(path.Join(t.dir, name))
+}
 
 // Withholds says that a walk leaves a path out because keys are kept there, or it is Tandem's own.
 // Who may look into such a directory itself may see what is in it.
 func (t *Tree) Withholds(name string) bool {
 	return t.at(name).Class().Unlisted() && !t.place.Class().Unlisted()
+}
+
+// Withhold counts an entry that is left out for that, and tells OnWithheld.
+func (t *Tree) Withhold(p sandbox.Place) {
+	t.withheld.Add(1)
+	if t.OnWithheld != nil {
+		t.OnWithheld(p)
+	}
 }
 
 // Withheld says how many entries the walks so far have left out for that.
@@ -118,20 +150,20 @@ func (t *Tree) Walk(ctx context.Context, depth int, visit func(Entry) error) (ig
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
 	}
-	d, err := t.open(".")
+	d, err := t.OpenDir(".")
 	if err != nil {
-		return 0, t.note(err)
+		return 0, t.Note(err)
 	}
-	ignored, err = t.walk(ctx, d, ".", t.names(t.dir), depth, t.ignore, visit)
+	ignored, err = t.walk(ctx, d, ".", depth, t.ignore, visit)
 	if err == nil || errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		err = t.Incomplete()
 	}
 	return ignored, err
 }
 
-// note remembers that something could not be opened because no file can be, and returns the error
+// Note remembers that something could not be opened because no file can be, and returns the error
 // of Incomplete then. All else that cannot be read is left out without an error.
-func (t *Tree) note(err error) error {
+func (t *Tree) Note(err error) error {
 	if sandbox.Exhausted(err) {
 		t.exhausted.CompareAndSwap(nil, &err)
 		return t.Incomplete()
@@ -152,18 +184,9 @@ func (t *Tree) Incomplete() error {
 // its path, and a walk would hold paths of a length that is quadratic in the depth.
 const MaxPath = 4096
 
-// tooDeep reports whether what is in a folder, by its path relative to the root, has paths that are
-// too long. It counts the folder.
-func (t *Tree) tooDeep(rel string) bool {
-	if !t.unreachable(rel) {
-		return false
-	}
-	t.deep.Add(1)
-	return true
-}
-
-// unreachable is tooDeep that counts nothing.
-func (t *Tree) unreachable(rel string) bool {
+// Unreachable reports whether what is in a folder, by its path relative to the root, has paths that
+// are too long.
+func (t *Tree) Unreachable(rel string) bool {
 	return len(t.root.Path())+len("/")+len(rel)+len("/x") >= MaxPath
 }
 
@@ -171,24 +194,23 @@ func (t *Tree) unreachable(rel string) bool {
 // the system's.
 func (t *Tree) Deep() int { return int(t.deep.Load()) }
 
-// walk visits what is in d, which it closes. names are those of its path, and may be appended to.
-func (t *Tree) walk(
-	ctx context.Context, d *sandbox.Dir, at string, names []string, depth int, rules layers, visit func(Entry) error,
-) (ignored int, err error) {
+// CountDeep adds folders to Deep.
+func (t *Tree) CountDeep(folders int64) { t.deep.Add(folders) }
+
+// walk visits what is in d, which it closes.
+func (t *Tree) walk(ctx context.Context, d *sandbox.Dir, at string, depth int, rules Rules, visit func(Entry) error) (ignored int, err error) {
 	defer d.Close()
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)
 	}
-	entries, err := d.Entries()
+	entries, has, err := List(d)
 	if err != nil {
-		return 0, t.note(err)
+		return 0, t.Note(err)
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if !t.all {
-		rules = t.rulesIn(rules, path.Join(t.dir, at), among(entries))
+		rules = t.RulesIn(rules, path.Join(t.dir, at), has)
 	}
-	names = append(names, "")
-	classes := d.Classes()
+	excluded, classes := t.Judge(&rules, path.Join(t.dir, at)), d.Classes()
 	for _, e := range entries {
 		name := e.Name()
 		if Hidden(name) {
@@ -198,20 +220,15 @@ func (t *Tree) walk(
 		if at != "." {
 			below = at + "/" + name
 		}
-		meant := t.only.judge(below, e.IsDir())
-		names[len(names)-1] = name
-		if !t.all && !t.only.names(below, e.IsDir()) && rules.excludes(&subject{names: names, folder: e.IsDir()}) {
+		if !t.all && !t.only.TakesIgnored(below, e.IsDir()) && excluded(name, e.IsDir()) {
 			ignored++
 			continue
 		}
 		if classes(name).Unlisted() && !t.place.Class().Unlisted() {
-			t.withheld.Add(1)
-			if t.OnWithheld != nil {
-				t.OnWithheld(d.Place(name))
-			}
+			t.Withhold(d.Place(name))
 			continue
 		}
-		if meant == excludes {
+		if t.only.Excludes(below, e.IsDir()) {
 			continue
 		}
 		err := visit(Entry{Path: below, Type: e.Type(), tree: t, dir: d, name: name})
@@ -221,30 +238,38 @@ func (t *Tree) walk(
 		case err != nil:
 			return ignored, err
 		}
-		if e.IsDir() && depth != 1 && !t.tooDeep(path.Join(t.dir, below)) {
-			sub, err := d.Sub(name)
-			if err != nil {
-				if err := t.note(err); err != nil {
-					return ignored, err
-				}
-				continue
-			}
-			n, err := t.walk(ctx, sub, below, names, depth-1, rules, visit)
-			ignored += n
-			if err != nil {
+		switch {
+		case !e.IsDir(), depth == 1:
+			continue
+		case t.Unreachable(path.Join(t.dir, below)):
+			t.CountDeep(1)
+			continue
+		}
+		sub, err := d.Sub(name)
+		if err != nil {
+			if err := t.Note(err); err != nil {
 				return ignored, err
 			}
+			continue
+		}
+		n, err := t.walk(ctx, sub, below, depth-1, rules, visit)
+		if ignored += n; err != nil {
+			return ignored, err
 		}
 	}
 	return ignored, nil
 }
 
-// among tells which names are those of entries, which are sorted by them.
-func among(entries []fs.DirEntry) func(name string) bool {
-	return func(name string) bool {
+// List gives the entries of a folder, sorted by their names, and tells which names are theirs.
+func List(d *sandbox.Dir) (entries []fs.DirEntry, has func(name string) bool, err error) {
+	if entries, err = d.Entries(); err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, func(name string) bool {
 		_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 		return found
-	}
+	}, nil
 }
 
 // Ignored tells whether a walk leaves out the file of that path relative to the directory, which
@@ -258,15 +283,15 @@ func (t *Tree) Ignored(name string) bool {
 		}
 		folder := i < len(names)-1
 		rel := path.Join(names[:i+1]...)
-		if t.only.judge(rel, folder) == excludes {
+		if t.only.Excludes(rel, folder) {
 			return true
 		}
 		if t.all {
 			continue
 		}
-		rules = t.rulesIn(rules, at, t.has(at))
+		rules = t.RulesIn(rules, at, t.has(at))
 		at = path.Join(at, part)
-		if !t.only.names(rel, folder) && rules.excludes(&subject{names: t.names(at), folder: folder}) {
+		if !t.only.TakesIgnored(rel, folder) && rules.excludes(&subject{names: t.names(at), folder: folder}) {
 			return true
 		}
 	}
@@ -281,11 +306,20 @@ func (t *Tree) Rel(canonical string) (rel string, ok bool) {
 	return "", false
 }
 
+// Judge tells which entries of a folder of the root are ignored by the rules in it.
+func (t *Tree) Judge(rules *Rules, at string) func(name string, folder bool) (ignored bool) {
+	names := append(t.names(at), "")
+	return func(name string, folder bool) bool {
+		names[len(names)-1] = name
+		return rules.excludes(&subject{names: names, folder: folder})
+	}
+}
+
 // exclude is the file of what git has of a repository that says what is ignored in all of it.
 const exclude = "info/exclude"
 
-// rulesIn adds the rules that a folder of the root brings; has says which entries it has.
-func (t *Tree) rulesIn(rules layers, at string, has func(name string) bool) layers {
+// RulesIn adds the rules that a folder of the root brings; has says which entries it has.
+func (t *Tree) RulesIn(rules Rules, at string, has func(name string) bool) Rules {
 	return rules.in(t.names(at), func(name string) (string, bool) { return t.text(path.Join(at, name)) }, has)
 }
 
@@ -293,7 +327,7 @@ func (t *Tree) rulesIn(rules layers, at string, has func(name string) bool) laye
 func (t *Tree) has(at string) func(string) bool {
 	return func(name string) bool {
 		_, err := t.root.Join(path.Join(at, name)).Stat()
-		return err == nil || t.note(err) != nil
+		return err == nil || t.Note(err) != nil
 	}
 }
 
@@ -301,7 +335,7 @@ func (t *Tree) has(at string) func(string) bool {
 func (t *Tree) text(name string) (string, bool) {
 	f, _, err := t.root.Join(name).Open()
 	if err != nil {
-		_ = t.note(err)
+		_ = t.Note(err)
 		return "", false
 	}
 	defer f.Close()

@@ -17,29 +17,12 @@ import (
 	"testing"
 
 	"tandem/sandbox"
+	"tandem/sandbox/tree/treetest"
 )
 
 func workspace(t *testing.T, files ...string) *sandbox.Paths {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		name, content, _ := strings.Cut(f, "=")
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if target, ok := strings.CutPrefix(content, "-> "); ok {
-			err = os.Symlink(target, path)
-		} else {
-			err = os.WriteFile(path, []byte(content), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := treetest.Workspace(t, files...)
 	return &sandbox.Paths{Cwd: dir, Read: []string{dir}}
 }
 
@@ -50,6 +33,15 @@ func open(p *sandbox.Paths, dir string) (*Tree, error) {
 		return nil, err
 	}
 	return Open(place)
+}
+
+func tree(t *testing.T, p *sandbox.Paths, dir string) *Tree {
+	t.Helper()
+	tr, err := open(p, filepath.Join(p.Cwd, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }
 
 func list(t *testing.T, p *sandbox.Paths, dir string, depth int) ([]string, int) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/sandbox/tree/treetest"
 	"tandem/tools/toolstest"
 )
@@ -33,7 +33,7 @@ func TestF164AsRipgrep(t *testing.T) {
 			env.Limits.MaxToolOutputChars = 1 << 30
 			indexed := *env
 			built := make(chan struct{}, 100)
-			indexed.Searches.Indexes = &tree.Indexes{Now: time.Now, Least: 1, RunInBackground: func(f func(context.Context)) {
+			indexed.Searches.Indexes = &index.Indexes{Now: time.Now, Least: 1, RunInBackground: func(f func(context.Context)) {
 				go func() { f(context.WithoutCancel(t.Context())); built <- struct{}{} }()
 			}}
 			toolstest.Call(t.Context(), New(), &indexed, `{"pattern":"*"}`)

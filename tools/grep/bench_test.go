@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/tools"
 	"tandem/tools/toolstest"
 )
@@ -60,7 +60,7 @@ func BenchmarkBesideRipgrep(b *testing.B) {
 	env.Paths = &sandbox.Paths{Cwd: dir, Read: []string{dir}}
 	env.Limits.ToolTimeout = 5 * time.Minute
 	built := make(chan struct{}, 100)
-	env.Searches.Indexes = &tree.Indexes{
+	env.Searches.Indexes = &index.Indexes{
 		Now: func() time.Time { return time.Now().Add(time.Minute) }, // long after the copy was made
 		RunInBackground: func(f func(context.Context)) {
 			go func() { f(context.WithoutCancel(b.Context())); built <- struct{}{} }()

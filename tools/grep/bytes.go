@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 
 	"tandem/filetime/text"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 )
 
 // sniffed is how much of a file is looked at for a NUL before it is searched, and how much ripgrep
 // reads at once.
-const sniffed = tree.Sniffed
+const sniffed = index.Sniffed
 
 // mostHeld is how much is read of a file at most where a match, or a line, has more than one piece
 // of it.

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"tandem/filetime/text"
+	"tandem/sandbox/search/index"
 	"tandem/sandbox/search/regex"
-	"tandem/sandbox/tree"
 )
 
 // engine searches files in the order of compare, several at a time.
@@ -19,14 +19,14 @@ type engine struct{}
 
 func (engine) files(ctx context.Context, q *query, to sink) error {
 	if q.file != "" {
-		head, rest, err := q.tree.Read(q.file)
+		head, rest, err := index.Read(q.tree, q.file)
 		if err != nil {
 			return q.tree.Incomplete()
 		}
 		if rest != nil {
 			defer rest.Close()
 		}
-		if found, ok := newSearch(ctx, q).file(tree.File{Path: q.file, Head: head, Rest: rest}); ok {
+		if found, ok := newSearch(ctx, q).file(index.File{Path: q.file, Head: head, Rest: rest}); ok {
 			to.take(q.file, found)
 		}
 		return ctx.Err()
@@ -35,18 +35,18 @@ func (engine) files(ctx context.Context, q *query, to sink) error {
 	for _, b := range q.buffers {
 		buffers[b.path] = true
 	}
-	return tree.Scan(ctx, q.tree,
-		tree.Options{
+	return index.Scan(ctx, q.tree,
+		index.Options{
 			Wants: func(path string) bool { return q.wants(path) && !buffers[path] },
 			Need:  q.re.Required(), OneLine: !q.re.Multiline, Indexes: q.indexes,
 		},
-		func() func(tree.File) (found, bool) { return newSearch(ctx, q).file },
+		func() func(index.File) (found, bool) { return newSearch(ctx, q).file },
 		to.take,
 	)
 }
 
 func (engine) text(ctx context.Context, q *query, text string) found {
-	f, _ := newSearch(ctx, q).file(tree.File{Head: []byte(text)})
+	f, _ := newSearch(ctx, q).file(index.File{Head: []byte(text)})
 	return f
 }
 
@@ -76,15 +76,15 @@ func newSearch(ctx context.Context, q *query) *search {
 
 // file searches one file; ok is false where nothing was found. What is binary is searched as far as
 // ripgrep does, which for a file that has a NUL at its beginning is not at all.
-func (s *search) file(f tree.File) (_ found, ok bool) {
+func (s *search) file(f index.File) (_ found, ok bool) {
 	if marked16(f.Head) {
 		in := io.Reader(bytes.NewReader(f.Head))
 		if f.Rest != nil {
 			in = io.MultiReader(in, f.Rest)
 		}
 		f.Rest = newDecoder(in)
-		f.Head, _ = io.ReadAll(io.LimitReader(f.Rest, tree.Head))
-		if len(f.Head) < tree.Head {
+		f.Head, _ = io.ReadAll(io.LimitReader(f.Rest, index.Head))
+		if len(f.Head) < index.Head {
 			f.Rest = nil
 		}
 	}
@@ -142,7 +142,7 @@ func (s *search) written() []line {
 
 // stream searches a large file piece by piece; a line that is longer than can be held is cut.
 func (s *search) stream(b []byte, rest io.Reader) {
-	b = append(make([]byte, 0, tree.Head+1), b...)
+	b = append(make([]byte, 0, index.Head+1), b...)
 	pieces := newFills()
 	for more := true; more || len(b) > 0; {
 		n, err := io.ReadFull(rest, b[len(b):cap(b)])

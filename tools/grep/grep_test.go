@@ -26,7 +26,7 @@ import (
 	"tandem/filetime"
 	"tandem/lspserver/wire/wiretest"
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/tools"
 	"tandem/tools/toolstest"
 )
@@ -394,7 +394,7 @@ func FuzzPattern(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pattern string) {
 		q, err := parse(input{Pattern: pattern})
 		if err == nil {
-			newSearch(t.Context(), q).file(tree.File{Head: []byte("func main() {\n\xff é\n")})
+			newSearch(t.Context(), q).file(index.File{Head: []byte("func main() {\n\xff é\n")})
 		}
 	})
 }
@@ -471,7 +471,7 @@ func TestIndexAndBuffers(t *testing.T) {
 	env := workspace(t, txtar.File{Name: "disk/a", Data: []byte("on disk\n")}, txtar.File{Name: "disk/b", Data: []byte("Needle here\n")},
 		txtar.File{Name: "buffer/a", Data: []byte("a needle, unsaved\n")}, txtar.File{Name: "buffer/new", Data: []byte("needle\n")})
 	built := make(chan struct{}, 10)
-	env.Searches.Indexes = &tree.Indexes{
+	env.Searches.Indexes = &index.Indexes{
 		Now: func() time.Time { return time.Now().Add(time.Minute) }, Least: 1,
 		RunInBackground: func(f func(context.Context)) { go func() { f(t.Context()); built <- struct{}{} }() },
 	}

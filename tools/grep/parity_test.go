@@ -24,7 +24,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tandem/sandbox"
-	"tandem/sandbox/tree"
+	"tandem/sandbox/search/index"
 	"tandem/sandbox/tree/treetest"
 	"tandem/tools"
 	"tandem/tools/toolstest"
@@ -44,7 +44,7 @@ func TestParity(t *testing.T) {
 			env.Limits.MaxToolOutputChars, env.Limits.ToolTimeout = 1<<30, 5*time.Minute
 			indexed := *env
 			built := make(chan struct{}, 100)
-			indexed.Searches.Indexes = &tree.Indexes{
+			indexed.Searches.Indexes = &index.Indexes{
 				Now: time.Now, Least: 1,
 				RunInBackground: func(f func(context.Context)) {
 					go func() { f(context.WithoutCancel(t.Context())); built <- struct{}{} }()
@@ -241,7 +241,7 @@ func TestParityOfUnsavedText(t *testing.T) {
 	here.Limits.MaxToolOutputChars, there.Limits.MaxToolOutputChars = 1<<30, 1<<30
 	indexed := *here
 	built := make(chan struct{}, 100)
-	indexed.Searches.Indexes = &tree.Indexes{
+	indexed.Searches.Indexes = &index.Indexes{
 		Now: time.Now, Least: 1,
 		RunInBackground: func(f func(context.Context)) {
 			go func() { f(context.WithoutCancel(t.Context())); built <- struct{}{} }()

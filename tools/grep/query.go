@@ -13,6 +13,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/sandbox"
+	"tandem/sandbox/search/index"
 	"tandem/sandbox/search/regex"
 	"tandem/sandbox/tree"
 )
@@ -71,7 +72,7 @@ type query struct {
 	dir, file string
 	folder    sandbox.Place // dir
 	tree      *tree.Tree
-	indexes   *tree.Indexes
+	indexes   *index.Indexes
 	withheld  int // entries of the directory that hold keys
 	buffers   []buffer
 	// crammed says that the answer has no room for further results. They are counted.

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package tree
+package index
 
 import (
 	"errors"
@@ -18,3 +18,6 @@ func (*watch) holds(string, sandbox.Ident) bool        { return false }
 func (*watch) remove(string)                           {}
 func (*watch) since() (paths map[string]bool, ok bool) { return nil, false }
 func (*watch) close()                                  {}
+
+// lower is for Linux only.
+func lower() {}

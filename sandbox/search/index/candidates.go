@@ -1,4 +1,4 @@
-package tree
+package index
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"tandem/sandbox"
 	"tandem/sandbox/search/trigrams"
+	"tandem/sandbox/tree"
 )
 
 // candidate is a file to be searched.
@@ -29,7 +30,7 @@ type flat struct {
 	// than one part.
 	others, several []int32
 	counts          counts
-	deep            int64 // folders that were not entered, see Tree.Deep
+	deep            int64 // folders that were not entered, see tree.Tree.Deep
 }
 
 type flatFile struct {
@@ -37,13 +38,13 @@ type flatFile struct {
 	e *entry
 }
 
-func newFlat(t *Tree, top *folder, segments int) *flat {
+func newFlat(t *tree.Tree, top *folder, segments int) *flat {
 	l := &flat{numbered: make([]int32, segments*trigrams.Texts)}
 	for n := range l.numbered {
 		l.numbered[n] = -1
 	}
 	_ = top.each("", func(f *folder, e *entry) error {
-		if e.sub != nil && t.unreachable(e.sub.at) {
+		if e.sub != nil && t.Unreachable(e.sub.at) {
 			l.deep++
 		}
 		if !e.regular() {
@@ -105,7 +106,7 @@ func (l *flat) marked(has []*trigrams.Marks, oneLine bool) iter.Seq[candidate] {
 // scan calls visit for the files of a tree that are wanted and may have one literal of each list,
 // in the order of a walk; ok is false where that cannot be told now.
 func (i *index) scan(
-	ctx context.Context, t *Tree, o Options, visit func(d *sandbox.Dir, name, path string) error,
+	ctx context.Context, t *tree.Tree, o Options, visit func(d *sandbox.Dir, name, path string) error,
 ) (ok bool, err error) {
 	if i == nil || !i.awaitTable(ctx, t) {
 		return false, nil
@@ -127,7 +128,7 @@ func (i *index) scan(
 			return true, context.Cause(ctx)
 		}
 		rel, below := strings.CutPrefix(c.path(), at)
-		if !below || !t.only.Fits(rel) || !o.Wants(rel) {
+		if !below || !t.Pattern().Fits(rel) || !o.Wants(rel) {
 			continue
 		}
 		if c.in != in {
@@ -135,8 +136,8 @@ func (i *index) scan(
 				d.Close()
 			}
 			in = c.in
-			if d, err = root.open(in.at); err != nil {
-				if err := root.note(err); err != nil {
+			if d, err = root.OpenDir(in.at); err != nil {
+				if err := root.Note(err); err != nil {
 					return true, err
 				}
 				d = nil
@@ -153,11 +154,16 @@ func (i *index) scan(
 }
 
 // prefix is what the paths in a table begin with that lie in a tree.
-func prefix(t *Tree) string { return strings.Join(append(components(t.dir), ""), "/") }
+func prefix(t *tree.Tree) string {
+	if t.Dir() == "." {
+		return ""
+	}
+	return t.Dir() + "/"
+}
 
 // candidates are the files that scan visits where they are below the tree and wanted, as they are
 // when it is called.
-func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree, list iter.Seq[candidate], ok bool, err error) {
+func (i *index) candidates(ctx context.Context, t *tree.Tree, o Options) (root *tree.Tree, list iter.Seq[candidate], ok bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if root, ok = i.root(t); !ok {
@@ -167,14 +173,14 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 	if err := i.refresh(ctx, root, at, nil); err != nil {
 		return nil, nil, true, err
 	}
-	named, known := t.named(i.top.down(t.dir), at)
+	named, known := named(t, i.top.down(t.Dir()), at)
 	if !known {
 		return nil, nil, false, nil
 	}
 	if i.flat == nil {
 		i.flat = newFlat(root, i.top, len(i.segments))
 	}
-	t.deep.Add(i.flat.deep)
+	t.CountDeep(i.flat.deep)
 	var has []*trigrams.Marks
 	for _, s := range i.segments {
 		has = append(has, s.Match(o.Need))
@@ -198,4 +204,68 @@ func (i *index) candidates(ctx context.Context, t *Tree, o Options) (root *Tree,
 		i.indexes.RunInBackground(func(ctx context.Context) { i.check(ctx, root) })
 	}
 	return root, list, true, nil
+}
+
+// namedIn are the entries of a folder that are ignored, and come by all the same.
+func namedIn(t *tree.Tree, f *folder, at string) (out []ignored) {
+	if t.Pattern() == nil {
+		return nil
+	}
+	for _, e := range f.ignored {
+		if t.Pattern().TakesIgnored(strings.TrimPrefix(f.join(e.name), at), e.kind.IsDir()) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// named are the files of a table that are ignored, and come by all the same, below a folder whose
+// path is at; known is false where there is such a folder, since a table does not have what is in
+// it.
+func named(t *tree.Tree, f *folder, at string) (files []candidate, known bool) {
+	if t.Pattern() == nil || f == nil {
+		return nil, f != nil
+	}
+	for _, e := range namedIn(t, f, at) {
+		switch {
+		case e.kind.IsDir():
+			return nil, false
+		case e.kind.IsRegular():
+			files = append(files, candidate{f, e.name})
+		}
+	}
+	for _, sub := range f.subs {
+		if rel, below := strings.CutPrefix(sub.at, at); below && t.Pattern().Excludes(rel, true) {
+			continue
+		}
+		more, known := named(t, sub, at)
+		if !known {
+			return nil, false
+		}
+		files = append(files, more...)
+	}
+	return files, true
+}
+
+// down is a folder of a table by its path from f on, nil where there is none.
+func (f *folder) down(rel string) *folder {
+	if rel == "." {
+		return f
+	}
+	for name := range strings.SplitSeq(rel, "/") {
+		e := f.find(name)
+		if e == nil || e.sub == nil {
+			return nil
+		}
+		f = e.sub
+	}
+	return f
+}
+
+// inOrder are files in the order of a walk.
+func inOrder(list []candidate) iter.Seq[candidate] {
+	slices.SortFunc(list, func(a, b candidate) int {
+		return slices.Compare(strings.Split(a.path(), "/"), strings.Split(b.path(), "/"))
+	})
+	return slices.Values(list)
 }

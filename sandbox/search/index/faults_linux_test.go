@@ -1,4 +1,4 @@
-package tree
+package index
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tandem/sandbox/search/trigrams"
+	"tandem/sandbox/tree"
 )
 
 // mapping is a file that is mapped into memory.
@@ -34,11 +35,11 @@ func mapping(t *testing.T, path string) []byte {
 
 // unheard is an index of the files a, b/c and b/d, which believes all folders, and a function that changes b/c without an event: what is in
 // it is then "two" and no more "one".
-func unheard(t *testing.T) (x *Indexes, tr *Tree, change func()) {
+func unheard(t *testing.T) (x *Indexes, tr *tree.Tree, change func()) {
 	t.Helper()
 	p := workspace(t, "a=one\n", "b/c=one\n", "b/d=zero\n")
 	x, settle := indexes(t)
-	tr = tree(t, p, ".")
+	tr = treeIn(t, p, ".")
 	holding(t, tr, x, "one")
 	settle()
 	if !x.hears() {
@@ -93,7 +94,7 @@ func TestFaultT10ChangedWhileItIsRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := workspace(t, "a=one\n", "b=one\n")
 			x, _ := indexes(t)
-			tr := tree(t, p, ".")
+			tr := treeIn(t, p, ".")
 			i := x.indexFor(tr)
 			jobs, err := i.pending(t.Context(), tr)
 			if err != nil || len(jobs) != 2 {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package tree
+package index
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tandem/sandbox"
+	"tandem/sandbox/tree"
 	"tandem/sandbox/tree/treetest"
 )
 
@@ -140,7 +141,7 @@ func likeRipgrep(t *testing.T, rg, home string, r *rand.Rand) {
 				err2, failed := err.(*exec.ExitError)
 				refused = failed && err2.ExitCode() == 2
 			}
-			only, err := ParseGlob(glob)
+			only, err := tree.ParseGlob(glob)
 			if (err != nil) != refused {
 				t.Fatalf("%q: %v, refused %t", glob, err, refused)
 			}
@@ -153,7 +154,7 @@ func likeRipgrep(t *testing.T, rg, home string, r *rand.Rand) {
 					want = append(want, strings.TrimPrefix(name, "./"))
 				}
 			}
-			if glob != "" && !Spelt(glob) { // ripgrep takes what is ignored where any glob fits
+			if glob != "" && !treetest.Spelt(glob) { // ripgrep takes what is ignored where any glob fits
 				cmd := exec.Command(rg, "--no-config", "--no-messages", "--files", "--hidden", "--null", "--glob=!.git")
 				cmd.Dir = filepath.Join(root, dir)
 				searched, _ := cmd.Output()
@@ -174,10 +175,10 @@ func likeRipgrep(t *testing.T, rg, home string, r *rand.Rand) {
 			}
 			for way, walk := range map[string]func() ([]string, error){
 				"walk": func() ([]string, error) {
-					return walked(t, func(visit func(Entry) error) (int, error) { return tr.Walk(t.Context(), 0, visit) })
+					return walked(t, func(visit func(tree.Entry) error) (int, error) { return tr.Walk(t.Context(), 0, visit) })
 				},
 				"table": func() ([]string, error) {
-					return walked(t, func(visit func(Entry) error) (int, error) { return x.Walk(t.Context(), tr, 0, visit) })
+					return walked(t, func(visit func(tree.Entry) error) (int, error) { return x.Walk(t.Context(), tr, 0, visit) })
 				},
 				"scan": func() ([]string, error) { return scanned(nil) }, "scan by index": func() ([]string, error) { return scanned(x) },
 			} {
@@ -221,9 +222,9 @@ func likeRipgrep(t *testing.T, rg, home string, r *rand.Rand) {
 }
 
 // walked are the regular files that a walk comes by.
-func walked(t *testing.T, walk func(func(Entry) error) (int, error)) (out []string, err error) {
+func walked(t *testing.T, walk func(func(tree.Entry) error) (int, error)) (out []string, err error) {
 	t.Helper()
-	_, err = walk(func(e Entry) error {
+	_, err = walk(func(e tree.Entry) error {
 		if e.Type.IsRegular() {
 			out = append(out, e.Path)
 		}

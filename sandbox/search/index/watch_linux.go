@@ -1,9 +1,10 @@
-package tree
+package index
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -189,4 +190,10 @@ func (w *watch) close() {
 	_ = w.w.Close()
 	<-w.done
 	_ = unix.Close(w.cookie)
+}
+
+// lower gives the goroutine, until it ends, a thread of its own that runs when no other wants to.
+func lower() {
+	runtime.LockOSThread() // the thread ends with the goroutine
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19)
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package tree
+package index
 
 import (
 	"bytes"
@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"tandem/sandbox"
+	"tandem/sandbox/tree"
+	"tandem/sandbox/tree/treetest"
 )
 
 var rounds = flag.Int("rounds", 1000, "how often the files are changed and searched")
@@ -47,7 +49,7 @@ func indexes(t *testing.T) (*Indexes, func()) {
 }
 
 // holding lists the files of a tree that have a text, and how many were read for it.
-func holding(t *testing.T, tr *Tree, x *Indexes, text string) (out []string, read int) {
+func holding(t *testing.T, tr *tree.Tree, x *Indexes, text string) (out []string, read int) {
 	t.Helper()
 	err := Scan(t.Context(), tr, Options{Wants: func(string) bool { return true }, Need: [][]string{{text}}, Indexes: x},
 		func() func(File) (bool, bool) {
@@ -102,7 +104,7 @@ func TestListensAgain(t *testing.T) {
 	x, settle := indexes(t)
 	now := time.Now().Add(time.Minute)
 	x.Now = func() time.Time { return now }
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	search := func() {
 		t.Helper()
 		if found, _ := holding(t, tr, x, "one"); fmt.Sprint(found) != "[a]" {
@@ -134,7 +136,7 @@ func TestListensAgain(t *testing.T) {
 func TestTableBeforeTexts(t *testing.T) {
 	p := workspace(t, "a=one\n", "b/c=two\n", ".gitignore=d\n", ".git/config", "d=one\n", "e=\x00one")
 	x, _ := indexes(t)
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	i := x.indexFor(tr)
 	if _, err := i.pending(t.Context(), tr); err != nil {
 		t.Fatal(err)
@@ -149,7 +151,7 @@ func TestTableBeforeTexts(t *testing.T) {
 		t.Errorf("%v are found", found)
 	}
 	var names []string
-	ok, ignored, err := i.walk(t.Context(), tr, 0, func(e Entry) error { names = append(names, e.Path); return nil })
+	ok, ignored, err := i.walk(t.Context(), tr, 0, func(e tree.Entry) error { names = append(names, e.Path); return nil })
 	if fmt.Sprint(names, ok, ignored, err) != "[.gitignore a b b/c e f] true 1 <nil>" {
 		t.Error(names, ok, ignored, err)
 	}
@@ -222,7 +224,7 @@ func neverStale(t *testing.T, watched bool, room int) {
 			must(os.Remove(filepath.Join(outside, "linked")))
 			must(os.Link(file, filepath.Join(outside, "linked")))
 			if r.IntN(2) == 0 {
-				x.check(tree(t, p, "."))
+				x.check(treeIn(t, p, "."))
 				break
 			}
 			must(os.WriteFile(filepath.Join(outside, "linked"), content, 0o644))
@@ -235,7 +237,7 @@ func neverStale(t *testing.T, watched bool, room int) {
 			must(os.RemoveAll(filepath.Join(outside, "folder")))
 			if err := os.Rename(filepath.Dir(file), filepath.Join(outside, "folder")); err == nil {
 				if r.IntN(2) == 0 {
-					holding(t, tree(t, p, "."), x, word)
+					holding(t, treeIn(t, p, "."), x, word)
 				}
 				must(os.WriteFile(filepath.Join(outside, "folder", "f1"), content, 0o644))
 				must(os.Rename(filepath.Join(outside, "folder"), filepath.Dir(other)))
@@ -260,7 +262,7 @@ func neverStale(t *testing.T, watched bool, room int) {
 			f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 			if must(err); err == nil {
 				must(os.Rename(filepath.Dir(file), filepath.Join(p.Cwd, fmt.Sprintf("d%d/e%d", r.IntN(4), 3+r.IntN(2)))))
-				holding(t, tree(t, p, "."), x, word)
+				holding(t, treeIn(t, p, "."), x, word)
 				_, err = f.Write(content)
 				must(err)
 				must(f.Close())
@@ -287,12 +289,12 @@ func neverStale(t *testing.T, watched bool, room int) {
 			t.Fatalf("round %d, %s in %s: %q\nwant %q", round, word, dir, got, want)
 		}
 		depth := r.IntN(3)
-		if got, want := listed(t, depth, func(visit func(Entry) error) (int, error) { return x.Walk(t.Context(), tr, depth, visit) }),
-			listed(t, depth, func(visit func(Entry) error) (int, error) { return tr.Walk(t.Context(), depth, visit) }); !slices.Equal(got, want) {
+		if got, want := listed(t, depth, func(visit func(tree.Entry) error) (int, error) { return x.Walk(t.Context(), tr, depth, visit) }),
+			listed(t, depth, func(visit func(tree.Entry) error) (int, error) { return tr.Walk(t.Context(), depth, visit) }); !slices.Equal(got, want) {
 			t.Fatalf("round %d, %s: %q\nwant %q", round, dir, got, want)
 		}
 		if round%10 == 5 {
-			top := tree(t, p, ".")
+			top := treeIn(t, p, ".")
 			holding(t, top, x, word)
 			settle()
 			heard := x.hears() // not where the system was too busy to tell of changes in time
@@ -323,9 +325,9 @@ func neverStale(t *testing.T, watched bool, room int) {
 }
 
 // listed is what a walk comes by.
-func listed(t *testing.T, depth int, walk func(func(Entry) error) (int, error)) (out []string) {
+func listed(t *testing.T, depth int, walk func(func(tree.Entry) error) (int, error)) (out []string) {
 	t.Helper()
-	ignored, err := walk(func(e Entry) error {
+	ignored, err := walk(func(e tree.Entry) error {
 		out = append(out, fmt.Sprint(e.Path, e.Type))
 		if depth == 2 && strings.HasSuffix(e.Path, "e1") {
 			return fs.SkipDir
@@ -339,13 +341,13 @@ func listed(t *testing.T, depth int, walk func(func(Entry) error) (int, error)) 
 }
 
 // check looks at what is believed, as is done now and then.
-func (x *Indexes) check(t *Tree) {
+func (x *Indexes) check(t *tree.Tree) {
 	for _, i := range x.roots {
 		i.check(context.Background(), t)
 	}
 }
 
-func tree(t *testing.T, p *sandbox.Paths, dir string) *Tree {
+func treeIn(t *testing.T, p *sandbox.Paths, dir string) *tree.Tree {
 	t.Helper()
 	tr, err := open(p, filepath.Join(p.Cwd, dir))
 	if err != nil {
@@ -354,12 +356,27 @@ func tree(t *testing.T, p *sandbox.Paths, dir string) *Tree {
 	return tr
 }
 
+func workspace(t *testing.T, files ...string) *sandbox.Paths {
+	t.Helper()
+	dir := treetest.Workspace(t, files...)
+	return &sandbox.Paths{Cwd: dir, Read: []string{dir}}
+}
+
+// open opens a directory by its canonical path.
+func open(p *sandbox.Paths, dir string) (*tree.Tree, error) {
+	place, err := p.Readable(dir)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Open(place)
+}
+
 // An index of too many files is given up, and the reason is told.
 func TestTooManyFiles(t *testing.T) {
 	p := workspace(t, "a=some text", "b=more text", "c=text")
 	x, settle := indexes(t)
 	x.Files = 2
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	for range 3 {
 		if got, read := holding(t, tr, x, "more"); len(got) != 1 || read != 3 {
 			t.Errorf("%v, %d read", got, read)
@@ -393,7 +410,7 @@ func TestIndexHasWhatFits(t *testing.T) {
 		}
 	}
 	x, settle := indexes(t)
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	check := func(files int, reason string, read int, words ...int) {
 		t.Helper()
 		holding(t, tr, x, "no such text")
@@ -440,7 +457,7 @@ func TestHowOftenAllIsLookedAt(t *testing.T) {
 	x.Now = func() time.Time { now = now.Add(tick); return now }
 	looks, later := 0, x.RunInBackground
 	x.RunInBackground = func(f func(context.Context)) { looks++; later(f) }
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	holding(t, tr, x, "one")
 	settle() // the index is there
 	looks = 0
@@ -472,7 +489,7 @@ func TestLargeFilesAreIndexedInParts(t *testing.T) {
 	filler := strings.Repeat("something else in a line\n", 8000)
 	p := workspace(t, "large=alpha one\n"+filler+"beta two\n"+filler+"alpha beta\n"+filler+"gamma", "small=alpha\nbeta\n")
 	x, settle := indexes(t)
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	holding(t, tr, x, "alpha")
 	settle()
 	for _, c := range []struct {
@@ -516,7 +533,7 @@ func TestLargeFilesAreIndexedInParts(t *testing.T) {
 func TestChangesInTheRoot(t *testing.T) {
 	p := workspace(t, "a/one=text", "b/two=text", "b/c/three=text")
 	x, settle := indexes(t)
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	holding(t, tr, x, "text")
 	settle()
 	holding(t, tr, x, "text")
@@ -551,7 +568,7 @@ func TestChangesInTheRoot(t *testing.T) {
 // While somebody searches, an index has a table and reads no text, but not for ever.
 func TestIndexIsBuiltBetweenSearches(t *testing.T) {
 	p := workspace(t, "a=one\n", "b/c=two\n")
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	now := time.Now().Add(time.Minute) // in a bubble it is another day
 	for _, forEver := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -585,7 +602,7 @@ func TestIndexIsBuiltBetweenSearches(t *testing.T) {
 // A scan of the whole root that comes while the first table is made waits for it, and until it is told to end; one of a folder does not.
 func TestScanWaitsForTheFirstTable(t *testing.T) {
 	p := workspace(t, "a=one\n", "b/c=two\n")
-	tr, below := tree(t, p, "."), tree(t, p, "b")
+	tr, below := treeIn(t, p, "."), treeIn(t, p, "b")
 	synctest.Test(t, func(t *testing.T) {
 		var build func(context.Context)
 		x := &Indexes{RunInBackground: func(f func(context.Context)) { build = f }, Now: time.Now, unwatched: true}
@@ -624,7 +641,7 @@ func TestNoFirstTable(t *testing.T) {
 		files = append(files, fmt.Sprintf("d%d/f=text", n))
 	}
 	p := workspace(t, files...)
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	for name, ready := range map[string]func(x *Indexes){
 		"it has more than 10 files": func(x *Indexes) { x.Files = 10 },
 		"the end":                   func(*Indexes) {},
@@ -678,9 +695,9 @@ func TestHurriedPass(t *testing.T) {
 	}
 	files = append(files, "d0/e0/g/h=text")
 	p := workspace(t, files...)
-	tr := tree(t, p, ".")
+	tr := treeIn(t, p, ".")
 	var want []string
-	if _, err := tr.Walk(t.Context(), 0, func(e Entry) error { want = append(want, e.Path); return nil }); err != nil {
+	if _, err := tr.Walk(t.Context(), 0, func(e tree.Entry) error { want = append(want, e.Path); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for _, after := range []int{0, 1, 20, 100, 1000} {

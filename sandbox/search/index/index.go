@@ -1,10 +1,15 @@
-package tree
+// Package index searches the files of a tree: it reads them on all processors and delivers in the
+// order of a walk, and leaves out those that a trigram index of the root says have no match. The
+// index is built in the background, compared with the file system at every search, and follows
+// what the kernel reports of the folders.
+package index
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"runtime/debug"
 	"slices"
@@ -15,6 +20,7 @@ import (
 
 	"tandem/sandbox"
 	"tandem/sandbox/search/trigrams"
+	"tandem/sandbox/tree"
 )
 
 // Indexes are trigram indexes of roots, kept between scans: a table of the files of each root, and
@@ -126,7 +132,7 @@ type index struct {
 
 	mu          sync.Mutex // held during a refresh
 	top         *folder
-	parentRules *layers
+	parentRules *tree.Rules
 	segments    []*trigrams.Segment
 	files       int       // at the last indexing
 	w           *watch    // nil while there is none
@@ -149,8 +155,8 @@ const (
 )
 
 // indexFor returns the index for a tree, nil if it can have none.
-func (x *Indexes) indexFor(t *Tree) *index {
-	if x == nil || x.RunInBackground == nil || t.all || t.itself || t.root.Class().Unlisted() || t.place.Class().Unlisted() {
+func (x *Indexes) indexFor(t *tree.Tree) *index {
+	if x == nil || x.RunInBackground == nil || !t.Indexable() {
 		return nil
 	}
 	x.mu.Lock()
@@ -158,11 +164,11 @@ func (x *Indexes) indexFor(t *Tree) *index {
 	if x.roots == nil {
 		x.roots = map[string]*index{}
 	}
-	i := x.roots[t.root.Path()]
+	i := x.roots[t.Root().Path()]
 	if i == nil {
 		reason := fmt.Sprintf("no search has come by %d files yet", x.limit(x.Least, defaultMinFiles))
 		i = &index{indexes: x, state: State{State: "walking", Reason: reason}}
-		x.roots[t.root.Path()] = i
+		x.roots[t.Root().Path()] = i
 	}
 	return i
 }
@@ -185,21 +191,21 @@ func (i *index) setState(s State) {
 }
 
 // noteWalk starts a build if a walk has found enough files.
-func (i *index) noteWalk(t *Tree, files int) {
+func (i *index) noteWalk(t *tree.Tree, files int) {
 	if files >= i.indexes.limit(i.indexes.Least, defaultMinFiles) {
 		i.build(t)
 	}
 }
 
 // build builds or updates the index in the background, unless a build is running or was given up.
-func (i *index) build(t *Tree) {
+func (i *index) build(t *tree.Tree) {
 	i.stateMu.Lock()
 	defer i.stateMu.Unlock()
 	if i.building {
 		return
 	}
 	i.building = true
-	root, done := t.root, make(chan struct{})
+	root, done := t.Root(), make(chan struct{})
 	i.tableDone = done
 	i.indexes.RunInBackground(func(ctx context.Context) {
 		err := i.work(ctx, root, sync.OnceFunc(func() { close(done) }))
@@ -214,8 +220,8 @@ func (i *index) build(t *Tree) {
 // awaitTable reports whether the table is ready. If the first table is being built, it switches the
 // build to all processors and waits: that costs about one and a half walks, which later scans save.
 // After tableTimeout the scan walks instead.
-func (i *index) awaitTable(ctx context.Context, t *Tree) bool {
-	if t.dir == "." && (i.table.CompareAndSwap(tableBuilding, tableBuildingParallel) || i.table.Load() == tableBuildingParallel) {
+func (i *index) awaitTable(ctx context.Context, t *tree.Tree) bool {
+	if t.Dir() == "." && (i.table.CompareAndSwap(tableBuilding, tableBuildingParallel) || i.table.Load() == tableBuildingParallel) {
 		i.stateMu.Lock()
 		done := i.tableDone
 		i.stateMu.Unlock()
@@ -249,7 +255,7 @@ func (i *index) work(ctx context.Context, root sandbox.Place, tableDone func()) 
 		}
 		tableDone()
 	}()
-	t, err := Open(root)
+	t, err := tree.Open(root)
 	if err != nil {
 		return err
 	}
@@ -316,10 +322,10 @@ func (e gaveUpError) Error() string { return string(e) }
 // pending builds or updates the table and lists the files to index. It drops the whole index to
 // rebuild it if most indexed texts are gone, or if those that are gone would make room for files
 // that had none. If the table leaves no room for the segments, the last segments are dropped.
-func (i *index) pending(ctx context.Context, t *Tree) (jobs []pendingFile, err error) {
+func (i *index) pending(ctx context.Context, t *tree.Tree) (jobs []pendingFile, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	d, err := t.open(".")
+	d, err := t.OpenDir(".")
 	if err != nil {
 		return nil, err
 	}
@@ -395,10 +401,10 @@ func (i *index) drop(from int, known int32) {
 
 // read reads a file into the segment being built and records its number or its text state. full is
 // set if the index has no room for it.
-func (i *index) read(t *Tree, j *pendingFile, b *trigrams.Builder, buf []byte, full bool) []byte {
+func (i *index) read(t *tree.Tree, j *pendingFile, b *trigrams.Builder, buf []byte, full bool) []byte {
 	j.text = textUnread
 	dir, name := path.Split(j.path)
-	d, err := t.open(dir)
+	d, err := t.OpenDir(dir)
 	if err != nil {
 		return buf
 	}
@@ -415,7 +421,7 @@ func (i *index) read(t *Tree, j *pendingFile, b *trigrams.Builder, buf []byte, f
 	}
 	text := buf[:n]
 	switch {
-	case t.note(err) != nil: // a search may be able to open it
+	case t.Note(err) != nil: // a search may be able to open it
 	case err != nil: // nor can a search read it, as long as its metadata are the same
 		j.text = textUnindexed
 	case bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")):
@@ -471,4 +477,71 @@ func (i *index) forget() {
 	i.stopWatch()
 	i.table.Store(tableNone)
 	i.top, i.segments, i.files, i.flat = nil, nil, 0, nil
+}
+
+// Outlook is a forecast of a root's index. No index is built for it.
+type Outlook struct {
+	// Files and Folders count what a search visits, Most is the limit of files in an index.
+	Files, Folders, Most int
+	// Reason is why there can be no index, "" if there can be one.
+	Reason string
+	// Few is set if the root has too few files for an index.
+	Few bool
+	// Watched is the number of folders that the system can watch. With more folders, each search
+	// compares all files with the file system.
+	Watched int
+}
+
+const (
+	remoteReason = gaveUpError("the folder is on a file system that does not tell of changes")
+	keysReason   = gaveUpError("keys are kept in the folder")
+)
+
+// tooMany is the reason for a root with too many files.
+func tooMany(most int) gaveUpError {
+	return gaveUpError(fmt.Sprintf("it has more than %d files", most))
+}
+
+// Foresee forecasts the index of a root with the default limits. The error is the cause of ctx, or
+// one of os.
+func Foresee(ctx context.Context, root sandbox.Place) (Outlook, error) {
+	return foresee(ctx, root, defaultMinFiles, defaultMaxFiles)
+}
+
+func foresee(ctx context.Context, root sandbox.Place, least, most int) (Outlook, error) {
+	o := Outlook{Folders: 1, Most: most, Watched: maxWatches()}
+	t, err := tree.Open(root)
+	if err != nil {
+		return o, err
+	}
+	d, err := t.OpenDir(".")
+	if err != nil {
+		return o, err
+	}
+	remote := d.Remote()
+	d.Close()
+	if _, err = t.Walk(ctx, 0, func(e tree.Entry) error {
+		switch {
+		case e.Type.IsDir():
+			o.Folders++
+		case e.Type.IsRegular():
+			o.Files++
+		}
+		if o.Files > most {
+			return fs.SkipAll
+		}
+		return nil
+	}); err != nil {
+		return o, err
+	}
+	switch {
+	case root.Class().Unlisted():
+		o.Reason = string(keysReason)
+	case remote:
+		o.Reason = string(remoteReason)
+	case o.Files > most:
+		o.Reason = string(tooMany(most))
+	}
+	o.Few = o.Files < least
+	return o, nil
 }

@@ -1,6 +1,7 @@
-package tree
+package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"tandem/sandbox"
+	"tandem/sandbox/tree"
 )
 
 // entry is a file, folder or other entry at its last check.
@@ -45,7 +47,7 @@ type folder struct {
 	watched, valid bool
 	// parentRules are the ignore rules inherited from parent folders, rules those that apply inside
 	// it.
-	parentRules, rules *layers
+	parentRules, rules *tree.Rules
 	ruleFiles          []ruleFileIdent
 	entries            []*entry // by name
 	subs               []*folder
@@ -85,7 +87,7 @@ func byName(e *entry, name string) int { return strings.Compare(e.name, name) }
 
 // refresh updates a table.
 type refresh struct {
-	t        *Tree
+	t        *tree.Tree
 	w        *watch // may be nil
 	now      time.Time
 	under    string      // with a slash at its end, or "": other folders are skipped
@@ -147,10 +149,10 @@ func (f *folder) collectInvalid(levels [][]*folder, depth int) [][]*folder {
 }
 
 // run checks a folder and all below it that are not valid, level by level.
-func (p *refresh) run(ctx context.Context, top *folder, parentRules *layers) error {
+func (p *refresh) run(ctx context.Context, top *folder, parentRules *tree.Rules) error {
 	type task struct {
 		f     *folder
-		above *layers
+		above *tree.Rules
 	}
 	for level := []task{{top, parentRules}}; len(level) > 0; {
 		if ctx.Err() != nil {
@@ -169,7 +171,7 @@ func (p *refresh) run(ctx context.Context, top *folder, parentRules *layers) err
 		var below []task
 		for _, t := range level {
 			for _, sub := range t.f.subs {
-				if p.t.unreachable(sub.at) {
+				if p.t.Unreachable(sub.at) {
 					continue
 				}
 				if p.under == "" || strings.HasPrefix(p.under, sub.at+"/") || strings.HasPrefix(sub.at+"/", p.under) {
@@ -184,16 +186,16 @@ func (p *refresh) run(ctx context.Context, top *folder, parentRules *layers) err
 
 // check compares a folder and its entries with the file system. One goroutine at a time may check a
 // folder and those below it.
-func (p *refresh) check(f *folder, parentRules *layers) {
+func (p *refresh) check(f *folder, parentRules *tree.Rules) {
 	f.valid = false
-	path := filepath.Join(p.t.base, f.at)
+	path := filepath.Join(p.t.Root().Path(), f.at)
 	if !f.watched && p.w != nil {
 		// Before the check, so that no change in between is missed.
 		f.watched = p.w.add(path) == nil
 	}
-	d, err := p.t.open(f.at)
+	d, err := p.t.OpenDir(f.at)
 	if err != nil {
-		_ = p.t.note(err)
+		_ = p.t.Note(err)
 		p.drop(f)
 		return
 	}
@@ -243,7 +245,7 @@ func (p *refresh) drop(f *folder) {
 // on folders that were renamed.
 func (p *refresh) invalidate(f *folder) {
 	if f.watched && p.w != nil {
-		p.w.remove(filepath.Join(p.t.base, f.at))
+		p.w.remove(filepath.Join(p.t.Root().Path(), f.at))
 	}
 	f.valid, f.watched = false, false
 	for _, sub := range f.subs {
@@ -262,7 +264,7 @@ func (f *folder) invalidate() {
 // hear handles an event at a path: it invalidates the folder of the path, and a folder at the path
 // with all below it.
 func (p *refresh) hear(top *folder, name string) {
-	rel, below := strings.CutPrefix(name, p.t.base)
+	rel, below := strings.CutPrefix(name, p.t.Root().Path())
 	if rel = strings.TrimPrefix(rel, "/"); !below || rel == "" {
 		p.invalidate(top)
 		return
@@ -286,7 +288,7 @@ func (p *refresh) hear(top *folder, name string) {
 }
 
 // current reports whether listing a folder would give the same entries.
-func (p *refresh) current(d *sandbox.Dir, f *folder, now sandbox.Ident, parentRules *layers) bool {
+func (p *refresh) current(d *sandbox.Dir, f *folder, now sandbox.Ident, parentRules *tree.Rules) bool {
 	if now != f.ident || !f.settled || f.parentRules != parentRules || f.rules == nil {
 		return false
 	}
@@ -302,33 +304,31 @@ func (f *folder) sameRules(d *sandbox.Dir) bool {
 }
 
 // list lists a folder again and keeps the state of its known entries.
-func (p *refresh) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, parentRules *layers) bool {
+func (p *refresh) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, parentRules *tree.Rules) bool {
 	p.changed.Store(true)
 	p.relisted.Store(true)
-	listed, err := d.Entries()
+	listed, has, err := tree.List(d)
 	if err != nil {
-		_ = p.t.note(err)
+		_ = p.t.Note(err)
 		return false
 	}
-	slices.SortFunc(listed, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	has := among(listed)
 	files := p.ruleFiles(d, has) // before they are read, so that a later change is found
-	rules := p.t.rulesIn(*parentRules, f.at, has)
+	rules := p.t.RulesIn(*parentRules, f.at, has)
 	if p.t.Incomplete() != nil { // the rules may be missing
 		return false
 	}
-	if f.rules == nil || !f.rules.equal(&rules) {
+	if f.rules == nil || !f.rules.Equal(&rules) {
 		f.rules = &rules
 	}
 	old := folder{entries: f.entries, subs: f.subs}
 	f.entries, f.subs, f.withheld, f.ignored = make([]*entry, 0, len(listed)), nil, nil, nil
-	names, classes := append(p.t.names(f.at), ""), d.Classes()
+	excludes, classes := p.t.Judge(f.rules, f.at), d.Classes()
 	for _, l := range listed {
 		name := l.Name()
-		if Hidden(name) {
+		if tree.Hidden(name) {
 			continue
 		}
-		if names[len(names)-1] = name; rules.excludes(&subject{names: names, folder: l.IsDir()}) {
+		if excludes(name, l.IsDir()) {
 			f.ignored = append(f.ignored, ignored{name, l.Type()})
 			continue
 		}
@@ -359,7 +359,7 @@ func (p *refresh) list(d *sandbox.Dir, f *folder, ident sandbox.Ident, parentRul
 
 // ruleFiles returns the identities of a folder's ignore files. has reports whether an entry exists.
 func (p *refresh) ruleFiles(d *sandbox.Dir, has func(name string) bool) (out []ruleFileIdent) {
-	for _, name := range ruleFiles() {
+	for _, name := range tree.RuleFiles() {
 		if !has(name) {
 			continue
 		}
@@ -385,7 +385,7 @@ func (p *refresh) ruleFiles(d *sandbox.Dir, has func(name string) bool) (out []r
 // The files of a repository that no watch covers.
 const (
 	gitFile     = ".git"
-	excludeFile = gitFile + "/" + exclude
+	excludeFile = gitFile + "/info/exclude"
 )
 
 // hasUnwatchedRules reports whether the ignore rules may change without an event in this folder.
@@ -437,4 +437,142 @@ func (f *folder) each(under string, visit func(f *folder, e *entry) error) error
 		}
 	}
 	return nil
+}
+
+// startWatch starts the watch of the folders; it stops when ctx ends. i.mu is held.
+func (i *index) startWatch(ctx context.Context) {
+	w, err := newWatch()
+	if err != nil {
+		return
+	}
+	i.w = w
+	context.AfterFunc(ctx, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.w == w {
+			i.stopWatch()
+		}
+	})
+}
+
+// stopWatch stops the watch and invalidates all folders. i.mu is held.
+func (i *index) stopWatch() {
+	if i.w == nil {
+		return
+	}
+	i.w.close()
+	i.w, i.allValid = nil, false
+	if i.top != nil {
+		(&refresh{}).invalidate(i.top)
+	}
+}
+
+// refresh updates the part of the table below under, all of it for "". It uses all processors once
+// parallel returns true; nil is always. i.mu is held.
+func (i *index) refresh(ctx context.Context, t *tree.Tree, under string, parallel func() bool) error {
+	if i.parentRules == nil || !i.parentRules.Equal(t.Rules()) {
+		rules := *t.Rules()
+		i.parentRules, i.allValid = &rules, false
+	}
+	p := &refresh{t: t, w: i.w, now: i.indexes.Now(), under: under, parallel: parallel}
+	if i.table.Load() != tableReady {
+		p.maxFiles = i.indexes.maxFiles()
+	}
+	defer func() {
+		if p.changed.Load() {
+			i.flat = nil
+		}
+	}()
+	if i.invalidated.Swap(false) {
+		i.top.invalidate()
+		i.allValid = false
+	}
+	if i.w != nil {
+		paths, ok := i.w.since()
+		if !ok {
+			i.stopWatch()
+			p.w = nil
+		}
+		for path := range paths {
+			p.hear(i.top, path)
+			i.allValid = false
+		}
+		// Folders above the root have no watch, so the root itself may have been replaced.
+		d, err := t.OpenDir(".")
+		if err != nil {
+			return cmp.Or(t.Note(err), err)
+		}
+		if now, err := d.Ident("."); err != nil || !now.Same(i.top.ident) {
+			p.invalidate(i.top)
+			i.allValid = false
+		} else if i.top.hasUnwatchedRules() && !i.top.sameRules(d) {
+			i.top.valid, i.allValid = false, false
+		}
+		d.Close()
+	}
+	if i.allValid {
+		for _, level := range i.invalidFolders { // a check may drop folders below
+			forEach(p, level, func(f *folder) { p.check(f, f.parentRules) })
+		}
+		if !p.relisted.Load() {
+			return nil
+		}
+		i.allValid = false
+	}
+	err := p.run(ctx, i.top, i.parentRules)
+	if err == nil {
+		err = t.Incomplete()
+	}
+	if i.allValid = err == nil && under == "" && p.w != nil; i.allValid {
+		i.invalidFolders = i.top.collectInvalid(nil, 0)
+	}
+	return err
+}
+
+// check rescans for changes without an event: writes through memory mappings or other hard links,
+// and mounts.
+func (i *index) check(ctx context.Context, t *tree.Tree) {
+	yields := &throttle{searches: &i.indexes.searches, now: i.indexes.Now, waitBudget: checkWaitBudget}
+	began := i.indexes.Now()
+	defer func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		now := i.indexes.Now()
+		worked := now.Sub(began) - yields.waited
+		i.checking, i.checkDue = false, now.Add(min(max(checkInterval, checkDutyCycle*worked), maxCheckInterval))
+	}()
+	i.mu.Lock()
+	if i.top == nil {
+		i.mu.Unlock()
+		return
+	}
+	list := []*folder{i.top}
+	_ = i.top.each("", func(_ *folder, e *entry) error {
+		if e.sub != nil && e.sub.valid {
+			list = append(list, e.sub)
+		}
+		return nil
+	})
+	i.mu.Unlock()
+	for _, f := range list {
+		if yields.yield(ctx); ctx.Err() != nil {
+			return
+		}
+		i.checkOne(t, f)
+	}
+}
+
+func (i *index) checkOne(t *tree.Tree, f *folder) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !f.valid || i.w == nil {
+		return
+	}
+	p := &refresh{t: t, w: i.w, now: i.indexes.Now()}
+	if p.check(f, f.parentRules); !f.valid || p.relisted.Load() {
+		i.allValid = false
+	}
+	if p.changed.Load() {
+		i.flat = nil
+	}
 }

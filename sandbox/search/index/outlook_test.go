@@ -1,6 +1,6 @@
 //go:build linux
 
-package tree
+package index
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func TestOutlook(t *testing.T) {
 		{4, 4, true, ""},
 		{1, 2, false, "it has more than 2 files"},
 	} {
-		o, err := foresee(t.Context(), tr.root, c.least, c.most)
+		o, err := foresee(t.Context(), tr.Root(), c.least, c.most)
 		if err != nil || o.Few != c.few || o.Reason != c.reason || o.Files != 3 || o.Folders != 2 || o.Watched == 0 {
 			t.Errorf("at least %d, at most %d: %+v, %v", c.least, c.most, o, err)
 		}
@@ -39,7 +39,7 @@ func TestOutlook(t *testing.T) {
 	}
 	ended, end := context.WithCancelCause(t.Context())
 	end(errors.New("enough"))
-	if _, err := Foresee(ended, tr.root); err == nil || err.Error() != "enough" {
+	if _, err := Foresee(ended, tr.Root()); err == nil || err.Error() != "enough" {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package tree
+package index
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tandem/sandbox"
+	"tandem/sandbox/tree"
 	"tandem/sandbox/tree/treetest"
 )
 
@@ -40,7 +41,7 @@ func exhausted(t *testing.T, folder string) {
 		if err != nil {
 			return 0, err
 		}
-		_, err = x.Walk(t.Context(), tr, 0, func(e Entry) error {
+		_, err = x.Walk(t.Context(), tr, 0, func(e tree.Entry) error {
 			if e.Type.IsRegular() {
 				n++
 			}

@@ -1,4 +1,4 @@
-package tree
+package index
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"tandem/sandbox"
+	"tandem/sandbox/tree"
 )
 
 // Head is how many bytes of a file are read at once; what a file has beyond comes by a Reader.
@@ -49,7 +50,7 @@ type Options struct {
 // read are left out. The only error is the cause of ctx: then what was found up to a file that was
 // not looked at has been delivered. A worker is done with a file soon after ctx has ended.
 func Scan[T any](
-	ctx context.Context, t *Tree, o Options, worker func() func(File) (T, bool), deliver func(path string, found T) bool,
+	ctx context.Context, t *tree.Tree, o Options, worker func() func(File) (T, bool), deliver func(path string, found T) bool,
 ) error {
 	defer o.Indexes.Search()()
 	s := &scan[T]{deliver: deliver, tasks: make(chan *batch[T], 2*runtime.GOMAXPROCS(0))}
@@ -114,24 +115,18 @@ func Scan[T any](
 }
 
 // walk visits the files that are wanted, with the help of an index where there is one.
-func (o Options) walk(ctx context.Context, t *Tree, visit func(d *sandbox.Dir, name, path string) error) error {
+func (o Options) walk(ctx context.Context, t *tree.Tree, visit func(d *sandbox.Dir, name, path string) error) error {
 	x := o.Indexes.indexFor(t)
 	if ok, err := x.scan(ctx, t, o, visit); ok {
 		return err
 	}
-	files := 0
-	_, err := t.Walk(ctx, 0, func(e Entry) error {
-		if !e.Type.IsRegular() {
+	_, err := x.walkDisk(ctx, t, 0, func(e tree.Entry) error {
+		if !e.Type.IsRegular() || !o.Wants(e.Path) {
 			return nil
 		}
-		if files++; !o.Wants(e.Path) {
-			return nil
-		}
-		return visit(e.dir, e.name, e.Path)
+		dir, name := e.In()
+		return visit(dir, name, e.Path)
 	})
-	if x != nil {
-		x.noteWalk(t, files)
-	}
 	return err
 }
 
@@ -174,7 +169,7 @@ func (s *scan[T]) collect(order <-chan *batch[T], stop context.CancelCauseFunc) 
 }
 
 // read reads the files of a batch into buf, which grows where one has no room in it.
-func (b *batch[T]) read(ctx context.Context, t *Tree, work func(File) (T, bool), buf []byte) []byte {
+func (b *batch[T]) read(ctx context.Context, t *tree.Tree, work func(File) (T, bool), buf []byte) []byte {
 	for i := range b.files {
 		f := &b.files[i]
 		if ctx.Err() != nil {
@@ -183,7 +178,7 @@ func (b *batch[T]) read(ctx context.Context, t *Tree, work func(File) (T, bool),
 		f.looked = true
 		n, rest, err := f.dir.Read(f.name, buf)
 		if err != nil {
-			_ = t.note(err)
+			_ = t.Note(err)
 			continue
 		}
 		if rest != nil && len(buf) < Head {
@@ -233,13 +228,13 @@ func (b *batch[T]) release() {
 	}
 }
 
-// Read reads the beginning of a file by its path relative to the directory. rest is nil, or what
-// follows, until it is closed.
-func (t *Tree) Read(name string) (head []byte, rest io.ReadCloser, err error) {
+// Read reads the beginning of a file by its path relative to a tree's directory. rest is nil, or
+// what follows, until it is closed.
+func Read(t *tree.Tree, name string) (head []byte, rest io.ReadCloser, err error) {
 	dir, base := path.Split(name)
-	d, err := t.open(dir)
+	d, err := t.OpenDir(dir)
 	if err != nil {
-		return nil, nil, cmp.Or(t.note(err), err)
+		return nil, nil, cmp.Or(t.Note(err), err)
 	}
 	defer d.Close()
 	buf := make([]byte, 64<<10)
@@ -248,7 +243,7 @@ func (t *Tree) Read(name string) (head []byte, rest io.ReadCloser, err error) {
 		buf, n, rest, err = more(buf, n, rest)
 	}
 	if err != nil {
-		err = cmp.Or(t.note(err), err)
+		err = cmp.Or(t.Note(err), err)
 	}
 	return buf[:n], rest, err
 }

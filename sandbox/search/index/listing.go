@@ -1,15 +1,17 @@
-package tree
+package index
 
 import (
 	"context"
 	"errors"
 	"io/fs"
 	"strings"
+
+	"tandem/sandbox/tree"
 )
 
-// Walk is Tree.Walk over the refreshed table, if there is a watched one. visit may not use the
+// Walk is tree.Tree.Walk over the refreshed table, if there is a watched one. visit may not use the
 // Indexes.
-func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ignored int, err error) {
+func (x *Indexes) Walk(ctx context.Context, t *tree.Tree, depth int, visit func(tree.Entry) error) (ignored int, err error) {
 	i := x.indexFor(t)
 	if i != nil {
 		defer x.searches.begin()()
@@ -17,8 +19,13 @@ func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry
 			return ignored, err
 		}
 	}
+	return i.walkDisk(ctx, t, depth, visit)
+}
+
+// walkDisk is tree.Tree.Walk that counts the files for an index, which may be nil.
+func (i *index) walkDisk(ctx context.Context, t *tree.Tree, depth int, visit func(tree.Entry) error) (ignored int, err error) {
 	files := 0
-	ignored, err = t.Walk(ctx, depth, func(e Entry) error {
+	ignored, err = t.Walk(ctx, depth, func(e tree.Entry) error {
 		if e.Type.IsRegular() {
 			files++
 		}
@@ -31,7 +38,7 @@ func (x *Indexes) Walk(ctx context.Context, t *Tree, depth int, visit func(Entry
 }
 
 // walk is Walk over the table; ok is false if it cannot answer.
-func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) error) (ok bool, ignored int, err error) {
+func (i *index) walk(ctx context.Context, t *tree.Tree, depth int, visit func(tree.Entry) error) (ok bool, ignored int, err error) {
 	if i.table.Load() != tableReady {
 		return false, 0, nil
 	}
@@ -47,37 +54,35 @@ func (i *index) walk(ctx context.Context, t *Tree, depth int, visit func(Entry) 
 	if err := i.refresh(ctx, root, prefix(t), nil); err != nil {
 		return true, 0, err
 	}
-	top := i.top.down(t.dir)
+	top := i.top.down(t.Dir())
 	if top == nil {
 		return false, 0, nil
 	}
-	if _, known := t.named(top, prefix(t)); !known {
+	if _, known := named(t, top, prefix(t)); !known {
 		return false, 0, nil
 	}
-	ignored, err = t.visit(ctx, top, prefix(t), depth, visit)
+	ignored, err = visitTable(ctx, t, top, prefix(t), depth, visit)
 	if errors.Is(err, fs.SkipAll) || errors.Is(err, fs.SkipDir) {
 		err = nil
 	}
 	return true, ignored, err
 }
 
-// visit visits the entries of a table's folder. Their paths begin with at if they are in the tree.
-func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit func(Entry) error) (ignored int, err error) {
+// visitTable visits the entries of a table's folder. Their paths begin with at if they are in the
+// tree.
+func visitTable(ctx context.Context, t *tree.Tree, f *folder, at string, depth int, visit func(tree.Entry) error) (ignored int, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	t.withheld.Add(int64(len(f.withheld)))
 	for _, name := range f.withheld {
-		if t.OnWithheld != nil {
-			t.OnWithheld(t.at(strings.TrimPrefix(f.join(name), at)))
-		}
+		t.Withhold(t.Root().Join(f.join(name)))
 	}
 	ignored = len(f.ignored)
-	named := t.namedIn(f, at)
+	named := namedIn(t, f, at)
 	visitNamed := func(before string) error { // up to an entry
 		for ; len(named) > 0 && (before == "" || named[0].name < before); named = named[1:] {
 			ignored--
-			err := visit(Entry{Path: strings.TrimPrefix(f.join(named[0].name), at), Type: named[0].kind, tree: t})
+			err := visit(t.Entry(strings.TrimPrefix(f.join(named[0].name), at), named[0].kind))
 			if err != nil && !errors.Is(err, fs.SkipDir) {
 				return err
 			}
@@ -91,22 +96,26 @@ func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit
 		if err := visitNamed(e.name); err != nil {
 			return ignored, err
 		}
-		if e.sub == nil && t.only.rejects(e.name) {
+		if e.sub == nil && t.Pattern().Rejects(e.name) {
 			continue
 		}
 		rel := strings.TrimPrefix(f.join(e.name), at)
-		if t.only.judge(rel, e.sub != nil) == excludes {
+		if t.Pattern().Excludes(rel, e.sub != nil) {
 			continue
 		}
-		err := visit(Entry{Path: rel, Type: e.ident.Type, tree: t})
+		err := visit(t.Entry(rel, e.ident.Type))
 		switch {
 		case errors.Is(err, fs.SkipDir) && e.sub != nil:
 			continue
 		case err != nil:
 			return ignored, err
 		}
-		if e.sub != nil && depth != 1 && !t.tooDeep(e.sub.at) {
-			n, err := t.visit(ctx, e.sub, at, depth-1, visit)
+		switch {
+		case e.sub == nil, depth == 1:
+		case t.Unreachable(e.sub.at):
+			t.CountDeep(1)
+		default:
+			n, err := visitTable(ctx, t, e.sub, at, depth-1, visit)
 			if ignored += n; err != nil {
 				return ignored, err
 			}
@@ -116,13 +125,13 @@ func (t *Tree) visit(ctx context.Context, f *folder, at string, depth int, visit
 }
 
 // root opens the root of the table for a tree in it; ok is false without a table.
-func (i *index) root(t *Tree) (root *Tree, ok bool) {
+func (i *index) root(t *tree.Tree) (root *tree.Tree, ok bool) {
 	if i.top == nil {
 		return nil, false
 	}
-	if t.dir == "." {
+	if t.Dir() == "." {
 		return t, true
 	}
-	root, err := Open(t.root)
+	root, err := tree.Open(t.Root())
 	return root, err == nil
 }

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package tree
-
-// lower is for Linux only.
-func lower() {}
