@@ -1,6 +1,7 @@
 // Package review keeps what a session's tool calls changed, shows it as hunks that follow the
 // user's later typing, and takes hunks back or accepts them. What stands is read off the text
-// alone: an undo is an edit like any other, whoever makes it, known by the revision that it restores.
+// alone: an undo is an edit like any other, whoever makes it, and is known by the revision that it
+// restores.
 package review
 
 import (
