@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpu is the processor time that it has used, to the nanosecond: what /proc tells has ticks of 10 ms, in which a read of a file
-// takes less than a tenth of one.
+// cpu is the processor time that it has used, to the nanosecond: what /proc tells has ticks of 10
+// ms, in which a read of a file takes less than a tenth of one.
 func (p *process) cpu() (time.Duration, error) {
 	const sched = 2 // CPUCLOCK_SCHED: the clock of clock_getcpuclockid
 	var t unix.Timespec

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// edits measures the edit of a file that no editor has open beside one file that is written, flushed to the disk and put
-// in another's place.
+// edits measures the edit of a file that no editor has open beside one file that is written,
+// flushed to the disk and put in another's place.
 func (b *bench) edits(ctx context.Context) error {
 	e, err := b.edit(ctx, nil, object{"mode": "auto", "closedFiles": "disk"})
 	if err != nil {

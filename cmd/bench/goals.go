@@ -33,7 +33,7 @@ func (b *bench) ratios(prefix, suffix string, take func(query) bool) (all []floa
 	return all, worst
 }
 
-// searched is what was found of searches, as Markdown: the goals, then each question.
+// searched is the section about searches, as Markdown: the goals, then each query.
 func (b *bench) searched() string {
 	var s strings.Builder
 	if len(b.trees) == 0 {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// benchmarks are some of a package, of what is measured together with what it is compared with.
+// benchmarks are Go benchmarks of one package, a subject together with its baseline.
 type benchmarks struct {
 	key, pkg string
 	patterns []string // as go test -bench takes them
@@ -29,7 +29,7 @@ func inside() []benchmarks {
 	}
 }
 
-// measure runs them several times over, so that what is compared takes turns.
+// measure runs them in several interleaved rounds, so that drift of the machine affects both alike.
 func (p benchmarks) measure(b *bench, ctx context.Context) error {
 	program := filepath.Join(b.dir, p.key+".test")
 	if err := goCommand(ctx, "test", "-c", "-o", program, "tandem/"+p.pkg); err != nil {
@@ -56,8 +56,9 @@ func (p benchmarks) measure(b *bench, ctx context.Context) error {
 	return nil
 }
 
-// parse copies the lines of benchmarks from text to out and gathers what they measured, in nanoseconds, by name. What a
-// benchmark reports of its own in microseconds has its unit after the name.
+// parse copies the lines of benchmarks from text to out and gathers what they measured, in
+// nanoseconds, by name. What a benchmark reports of its own in microseconds has its unit after the
+// name.
 func parse(text []byte, out io.Writer, all map[string][]float64) error {
 	procs := regexp.MustCompile(`-\d+$`)
 	in := bufio.NewScanner(bytes.NewReader(text))

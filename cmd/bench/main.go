@@ -1,6 +1,6 @@
-// Command bench measures the server beside what it is compared with, in one run, and says by how much they differ. It
-// prints what it finds as Go's benchmarks do, for benchstat, and the figures with their marks on standard error; with -o it
-// writes them down as a page of the documentation.
+// Command bench measures the server and its baselines in one run, and reports the ratios. It prints
+// what it finds as Go's benchmarks do, for benchstat, and the figures with their marks on standard
+// error; with -o it writes them down as a page of the documentation.
 package main
 
 import (
@@ -133,7 +133,7 @@ type bench struct {
 	work    string // the workspace
 	program string // the server
 	empty   string // the least that a Go program can do
-	pkg     string // what the last figures are of
+	pkg     string // package of the last figures
 	found   map[string][]float64
 	large   string   // folders for largeTree
 	rg      string   // the program
@@ -184,7 +184,7 @@ func (b *bench) add(name string, n int, value float64, unit string) {
 	b.found[name] = append(b.found[name], value)
 }
 
-// of says which package the figures that follow are of.
+// of sets the package of the following figures.
 func (b *bench) of(pkg string) {
 	if b.pkg != pkg {
 		b.pkg = pkg
@@ -199,7 +199,8 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// timed runs each of fns once a round, in turn, and gives the median of each in nanoseconds. A first round does not count.
+// timed runs each of fns once a round and returns the median of each in nanoseconds. The first
+// round is a warm-up.
 func timed(rounds int, fns ...func() error) ([]float64, error) {
 	took := make([][]float64, len(fns))
 	for round := range rounds + 1 {

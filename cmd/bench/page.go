@@ -16,7 +16,7 @@ type row struct {
 	ours, other string
 	otherIs     string
 	mark        float64 // 0 for none
-	// times says that the mark is for how many times as much ours is, not for ours itself.
+	// times is set if the goal is a ratio to the baseline, not an absolute figure.
 	times bool
 }
 
@@ -76,7 +76,7 @@ func (b *bench) value(name string) (float64, bool) {
 	return median(v), true
 }
 
-// cells are the columns of a row; ok says that ours was measured.
+// cells are the columns of a row; ok is false if the subject was not measured.
 func (b *bench) cells(r row) (cells []string, ok bool) {
 	ours, ok := b.value(r.ours)
 	if !ok {
@@ -132,7 +132,7 @@ func size(n float64) string { return fmt.Sprintf("%.1f MiB", n/mib) }
 
 func byteCount(n float64) string { return fmt.Sprintf("%.0f bytes", n) }
 
-// table is what was found, as Markdown, and what was not measured.
+// table is the results as Markdown, and the names of missing figures.
 func (b *bench) table() (table string, missing []string) {
 	var s strings.Builder
 	s.WriteString("| what | ours | beside it | ratio | mark | kept |\n|---|---|---|---|---|---|\n")
@@ -161,7 +161,7 @@ func (b *bench) page(m machineInfo, now time.Time) string {
 	).Replace(text)
 }
 
-// machineInfo says on what kind of machine something was measured, and nothing that tells which one it is.
+// machineInfo describes the kind of machine of a run, without anything that identifies it.
 type machineInfo struct{ os, arch, cpu, kernel, goVersion, cores, load string }
 
 func machine() machineInfo {

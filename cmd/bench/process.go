@@ -31,7 +31,8 @@ func (p *process) Read(b []byte) (int, error)  { return p.out.Read(b) }
 func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
 func (p *process) Close() error                { return errors.Join(p.in.Close(), p.out.Close()) }
 
-// spawn starts a program with an environment of its own: nothing of the person's is read or written.
+// spawn starts a program with an environment of its own: nothing of the person's is read or
+// written.
 func (b *bench) spawn(program string) (*process, error) { return b.spawnIn(b.work, program) }
 
 // spawnIn starts it in a folder, with more in its environment.
@@ -87,7 +88,8 @@ func (p *process) send(message map[string]any) error {
 	return err
 }
 
-// ask sends a request and gives the answer as it came, and how long it took to the last byte. What is made of it takes no part of that.
+// ask sends a request and returns the raw answer, and the time to its last byte. Decoding is not
+// part of that time.
 func (p *process) ask(method string, params any) (answer []byte, took time.Duration, err error) {
 	if p.reader == nil {
 		p.reader = bufio.NewReaderSize(p.out, 1<<20)
@@ -158,7 +160,8 @@ func result[T any](answer []byte) (out T, err error) {
 	return out, err
 }
 
-// resident is the memory of it that lies in the machine's, in bytes, once it has been the same for a while.
+// resident is the memory of it that lies in the machine's, in bytes, once it has been the same for
+// a while.
 func (p *process) resident() (float64, error) {
 	const interval, quiet = 50 * time.Millisecond, 10
 	last, same := 0.0, 0
@@ -206,7 +209,7 @@ func (e *editor) end(ctx context.Context) error {
 	return errors.Join(e.Shutdown(ctx), e.process.Wait())
 }
 
-// session begins a session and gives its id.
+// session creates a session and returns its id.
 func (e *editor) session(ctx context.Context) (string, error) {
 	var r protocol.NewSessionResult
 	err := e.Call(ctx, "tandem/session/new", protocol.NewSessionParams{}, &r)

@@ -9,11 +9,13 @@ type query struct {
 	pattern string
 	args    object
 	flags   []string // of ripgrep, that say the same as args
-	// literal says that every match has a text that is known: such a question has few candidates, and its first matches are found early.
+	// literal says that every match has a text that is known: such a question has few candidates,
+	// and its first matches are found early.
 	literal bool
 }
 
-// queries are the questions of docs/benchmarks.md: first of each kind that agents ask, then thirty more.
+// queries are the questions of docs/benchmarks.md: first of each kind that agents ask, then thirty
+// more.
 func queries() []query {
 	var out []query
 	add := func(name, pattern, how string) {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// finder is what searches are compared with: ripgrep from 15 on.
+// finder is the baseline of searches: ripgrep from version 15 on.
 type finder struct{ program, version string }
 
 // ripgrep finds the program: the one that was named, else the one that npm ships.
@@ -48,7 +48,7 @@ func (b *bench) ripgrep(ctx context.Context) (*finder, error) {
 	return &finder{b.rg, version}, nil
 }
 
-// run searches dir and gives what was printed, how long that took and how much processor time.
+// run searches dir and returns the output, the wall time and the processor time.
 func (f *finder) run(ctx context.Context, dir string, q query) (out []byte, took, cpu time.Duration, err error) {
 	args := append([]string{"--no-config", "--hidden", "--no-messages", "--color=never"}, q.flags...)
 	if q.tool == "grep" {
@@ -75,7 +75,7 @@ func (f *finder) run(ctx context.Context, dir string, q query) (out []byte, took
 	return printed.Bytes(), took, cpu, err
 }
 
-// places are what ripgrep printed as path:line, path:count or path, in order.
+// places parses ripgrep's output as path:line, path:count or path, in order.
 func (q query) places(out []byte) []string {
 	var found []string
 	for line := range bytes.Lines(out) {
@@ -99,7 +99,7 @@ type tree struct {
 	literal, all float64 // the marks of the means: of rare questions, and of all
 }
 
-// searches are the server and what it is asked.
+// searches is the server and the session that searches run in.
 type searches struct {
 	b       *bench
 	t       *tree
@@ -200,7 +200,7 @@ func (s *searches) ask(q query, limit int) (places []string, took, cpu time.Dura
 	return places, took, cpu, nil
 }
 
-// state is that of the index, and how many bytes it says that it takes.
+// state is the state of the index and its size in bytes.
 func (s *searches) state() (string, float64, error) {
 	answer, _, err := s.process.ask("tandem/status", object{})
 	if err != nil {
@@ -246,7 +246,7 @@ func (c *compared) add(ours, oursCPU, rg, rgCPU time.Duration) {
 	c.rg, c.rgCPU = append(c.rg, float64(rg)), append(c.rgCPU, float64(rgCPU))
 }
 
-// tell gives the figures to the run.
+// tell adds the figures to the run.
 func (c *compared) tell(b *bench, name string) {
 	if len(c.ours) == 0 {
 		return
@@ -334,7 +334,8 @@ func (b *bench) searchTree(ctx context.Context, t *tree, from ...string) error {
 	return b.whileBuilding(ctx, rg, t)
 }
 
-// copyTree copies what is no link, no repository, not larger than a source file is and not where keys are kept, which searches leave out.
+// copyTree copies what is no link, no repository, not larger than a source file is and not where
+// keys are kept, which searches leave out.
 func (b *bench) copyTree(to, from string) error {
 	const largest = 8 << 20
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
@@ -364,7 +365,7 @@ func (b *bench) copyTree(to, from string) error {
 	})
 }
 
-// indexed measures everything with the index, and what the index costs.
+// indexed measures all queries with the index, and the cost of the index.
 func (b *bench) indexed(ctx context.Context, rg *finder, t *tree) error {
 	s, err := b.searching(t)
 	if err != nil {
@@ -501,7 +502,8 @@ func (b *bench) afterWrites(s *searches, rounds int) error {
 	return nil
 }
 
-// whileBuilding measures the questions while the index is not there yet, with a new server each time that it is.
+// whileBuilding measures the questions while the index is not there yet, with a new server each
+// time that it is.
 func (b *bench) whileBuilding(ctx context.Context, rg *finder, t *tree) error {
 	var s *searches
 	end := func() error {

@@ -17,8 +17,8 @@ type call struct {
 	arguments any
 }
 
-// service is a model on this machine that takes no time: its answers are made before they are asked for. It speaks Chat
-// Completions and Messages.
+// service is a model on this machine that takes no time: its answers are made before they are asked
+// for. It speaks Chat Completions and Messages.
 type service struct {
 	server http.Server
 	url    string
@@ -29,7 +29,7 @@ type service struct {
 	asked   []request
 }
 
-// request is what was asked, so that it can be asked again.
+// request is a recorded request, for replay.
 type request struct {
 	url  string
 	body []byte
@@ -84,7 +84,8 @@ func (s *service) play(api string, batches [][]call) error {
 	return nil
 }
 
-// replay sends what was asked again from a plain client, reads the answers, and says how many there were.
+// replay sends what was asked again from a plain client, reads the answers, and says how many there
+// were.
 func (s *service) replay(c *http.Client) (int, error) {
 	s.mu.Lock()
 	asked := s.asked
@@ -106,7 +107,7 @@ func (s *service) replay(c *http.Client) (int, error) {
 	return len(asked), nil
 }
 
-// words are what the model says at the end, in as many events.
+// words are the final text of the model, one event each.
 func words() []string {
 	return strings.SplitAfter("That is all that there was to do here , and it is done as you wished it to be .", " ")
 }

@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// shell measures what the tool gains over ripgrep in a command of the agent. Where there is no ripgrep nothing is compared.
+// shell measures what the tool gains over ripgrep in a command of the agent. Where there is no
+// ripgrep nothing is compared.
 func (b *bench) shell(ctx context.Context) error {
 	if _, err := exec.LookPath("rg"); err != nil {
 		fmt.Fprint(os.Stderr, " no ripgrep,")

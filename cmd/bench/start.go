@@ -38,7 +38,8 @@ func (b *bench) start(context.Context) error {
 	return nil
 }
 
-// memory measures what lies in memory before anything is asked for, and after 200 calls of tools in one session.
+// memory measures what lies in memory before anything is asked for, and after 200 calls of tools in
+// one session.
 func (b *bench) memory(ctx context.Context) error {
 	p, err := b.spawn(b.empty)
 	if err != nil {

@@ -18,7 +18,8 @@ const (
 	parallel = 8
 )
 
-// turns measures what a turn costs over the model's own time: that is how long a plain client takes for the same requests.
+// turns measures what a turn costs over the model's own time: that is how long a plain client takes
+// for the same requests.
 func (b *bench) turns(ctx context.Context) error {
 	for _, api := range []string{"openai-chat", "anthropic"} {
 		if err := b.turnsOver(ctx, api); err != nil {
@@ -34,8 +35,8 @@ func (b *bench) turns(ctx context.Context) error {
 	return b.long(ctx)
 }
 
-// requests counts the bytes that a model is sent: the first request of a session, and the last request of a turn of ten pairs of a read
-// and an edit, which holds all of their answers.
+// requests counts the bytes that a model is sent: the first request of a session, and the last
+// request of a turn of ten pairs of a read and an edit, which holds all of their answers.
 func (b *bench) requests(ctx context.Context) error {
 	const pairs = 10
 	s, err := newService()
@@ -177,7 +178,8 @@ func (b *bench) turnsOver(ctx context.Context, api string) error {
 	return nil
 }
 
-// first measures the first turn of a process, from the prompt to the answer, and the third one of the same session.
+// first measures the first turn of a process, from the prompt to the answer, and the third one of
+// the same session.
 func (b *bench) first(ctx context.Context) error {
 	s, err := newService()
 	if err != nil {
@@ -202,8 +204,9 @@ func (b *bench) first(ctx context.Context) error {
 	return nil
 }
 
-// fresh starts a server, has it answer so many prompts in one session, and tells how long each took beyond the model's own
-// time. The first prompt comes when the session has been there for a moment, as a person's does.
+// fresh starts a server, has it answer so many prompts in one session, and tells how long each took
+// beyond the model's own time. The first prompt comes when the session has been there for a moment,
+// as a person's does.
 func (b *bench) fresh(ctx context.Context, s *service, plain *http.Client, turns int, tell func(turn int, ns float64)) error {
 	e, err := b.edit(ctx, client.NewBuffer(filepath.Join(b.work, "none.go"), ""), object{
 		"model": "bench/m", "mode": "auto", "providers": object{"bench": object{"api": "openai-chat", "baseUrl": s.url + "/v1"}},
@@ -235,9 +238,10 @@ func (b *bench) fresh(ctx context.Context, s *service, plain *http.Client, turns
 	return nil
 }
 
-// long measures what a read costs after many of them: the processor time of the last against that of the first, over the
-// time that the service and a plain client need for the same requests. It reads a file of few lines, so that what is sent,
-// which grows with the conversation, stays small beside the work.
+// long measures what a read costs after many of them: the processor time of the last against that
+// of the first, over the time that the service and a plain client need for the same requests. It
+// reads a file of few lines, so that what is sent, which grows with the conversation, stays small
+// beside the work.
 func (b *bench) long(ctx context.Context) error {
 	s, err := newService()
 	if err != nil {
@@ -301,8 +305,8 @@ func (e *editor) ask(ctx context.Context, session string) error {
 	return nil
 }
 
-// turn carries out a turn in a session that has had one before, and says how long the client waited and how much processor
-// time the server used.
+// turn carries out a turn in a session that has had one before, and says how long the client waited
+// and how much processor time the server used.
 func (e *editor) turn(ctx context.Context, s *service, api string, batches [][]call) (took, cpu time.Duration, err error) {
 	session, err := e.session(ctx)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command live has a real model carry out small tasks with the program as it was built, and says what came of them: whether
-// each succeeded, which calls were refused, what it took. So the descriptions and errors of the tools can be judged.
+// Command live is an end-to-end evaluation with a real model: it runs small tasks against the built
+// program and reports which succeeded, which calls were refused, and their cost. It measures how
+// well a model understands the tools' descriptions and errors.
 package main
 
 import (
@@ -29,12 +30,12 @@ func main() {
 	os.Exit(code)
 }
 
-// noModel is what is said where no model was chosen.
+// noModel is the message if no model is configured.
 const noModel = "no real model is chosen: set ANTHROPIC_API_KEY, OPENAI_API_KEY, DEEPSEEK_API_KEY or OPENROUTER_API_KEY to a key " +
 	"(the tasks cost what the model costs), or TANDEM_MODEL to a model of a service on this machine, as in TANDEM_MODEL=ollama/NAME"
 
-// run gives the exit code: 0 where all tasks were tried, whatever came of them; 2 where there is no model to ask or the
-// flags are wrong; 1 for what else went wrong.
+// run returns the exit code: 0 if all tasks ran, successful or not; 2 without a model or for wrong
+// flags; 1 for other errors.
 func run(ctx context.Context, args, environ []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("live", flag.ContinueOnError)
 	flags.SetOutput(log)
@@ -100,7 +101,8 @@ func run(ctx context.Context, args, environ []string, out, log io.Writer) int {
 	return 0
 }
 
-// choose gives the name of the model that the environment chooses, and asks its service whether it is there and takes the key.
+// choose returns the model that the environment selects, after a check that its service is
+// reachable and accepts the key.
 func choose(ctx context.Context, environ []string) (string, error) {
 	r := &registry.Registry{Getenv: func(name string) string {
 		value := ""

@@ -12,8 +12,8 @@ import (
 	"tandem/lspserver/protocol"
 )
 
-// refused counts the calls that failed, but for commands that ran and failed themselves, and again those that follow one: of the
-// same tool, in the next call of it.
+// refused counts the calls that failed, but for commands that ran and failed themselves, and again
+// those that follow one: of the same tool, in the next call of it.
 func refused(calls []protocol.AuditEntry) (refused, again int) {
 	was := map[string]bool{}
 	for _, e := range calls {
@@ -28,7 +28,7 @@ func refused(calls []protocol.AuditEntry) (refused, again int) {
 	return refused, again
 }
 
-// report is the table of what was done, the totals, the errors of calls and the checks that failed.
+// report is the table of results, with totals, errors of calls and failed checks.
 func report(done []outcome) string {
 	var s strings.Builder
 	w := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -20,7 +20,8 @@ import (
 //go:embed tasks/*.txtar
 var files embed.FS
 
-// task is one of the files in tasks, a txtar archive whose sections README.md in that folder describes.
+// task is one of the files in tasks, a txtar archive whose sections README.md in that folder
+// describes.
 type task struct {
 	name    string
 	prompts []string
@@ -109,7 +110,7 @@ func lines(text []byte) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
 
-// prepare carries out a line of setup, on a file of the workspace and on what it is to be.
+// prepare applies a line of setup to a file of the workspace and to its expected content.
 func (t *task) prepare(line string) error {
 	f := strings.Fields(line)
 	var change func(string) string
@@ -172,11 +173,11 @@ func (t *task) write(dir string) error {
 	return nil
 }
 
-// ended is what is there in the end.
+// ended is the final state that checks read.
 type ended struct {
-	// read gives the text of a path; the error is fs.ErrNotExist where nothing is there.
+	// read returns the text of a path; the error is fs.ErrNotExist if there is no file.
 	read func(path string) (string, error)
-	// command runs a command line in the workspace and gives its exit code.
+	// command runs a command line in the workspace and returns its exit code.
 	command func(line string) (int, error)
 	called  map[string]bool
 }

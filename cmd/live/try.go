@@ -28,7 +28,7 @@ type live struct {
 	log     *slog.Logger
 }
 
-// outcome is what came of a task.
+// outcome is the result of a task.
 type outcome struct {
 	task     string
 	failures []string // none means success
@@ -47,8 +47,8 @@ type pipes struct {
 func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
 func (p pipes) Close() error                { return errors.Join(p.in.Close(), p.ReadCloser.Close()) }
 
-// spawn starts the server with settings, sessions and caches of its own. The home folder stays the person's, since the sandbox
-// protects what is known to lie there.
+// spawn starts the server with settings, sessions and caches of its own. The home folder stays the
+// person's, since the sandbox protects what is known to lie there.
 func (l *live) spawn(ctx context.Context, own, work string) (*exec.Cmd, pipes, error) {
 	cmd := exec.CommandContext(ctx, l.program, "--stdio")
 	cmd.Dir = work
@@ -64,8 +64,8 @@ func (l *live) spawn(ctx context.Context, own, work string) (*exec.Cmd, pipes, e
 	return cmd, pipes{out, in}, cmd.Start()
 }
 
-// try has the model carry out a task in a process and a folder of its own. An error says that it could not be tried; what the
-// model or its service failed in is in the outcome.
+// try has the model carry out a task in a process and a folder of its own. An error says that it
+// could not be tried; what the model or its service failed in is in the outcome.
 func (l *live) try(ctx context.Context, t task) (o outcome, err error) {
 	o.task = t.name
 	defer func() {
@@ -134,7 +134,7 @@ func (l *live) try(ctx context.Context, t task) (o outcome, err error) {
 	return o, c.Shutdown(ctx)
 }
 
-// ask sends the prompts one after the other, and says how they failed.
+// ask sends the prompts in turn and returns their failures.
 func (l *live) ask(ctx context.Context, c *client.Client, session string, prompts []string, o *outcome) []string {
 	ctx, cancel := context.WithTimeout(ctx, l.limit)
 	defer cancel()
@@ -162,7 +162,8 @@ func (l *live) ask(ctx context.Context, c *client.Client, session string, prompt
 	return nil
 }
 
-// command runs a command line as the model's own are run, in the sandbox, since it may run what the model has written.
+// command runs a command line in the sandbox like the model's own, since it may run code that the
+// model wrote.
 func command(ctx context.Context, c *client.Client, session, line string) (int, error) {
 	arguments, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {

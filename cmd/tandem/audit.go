@@ -60,7 +60,7 @@ func (l *auditListCmd) Run(c *cli) error {
 
 type auditVerifyCmd struct{}
 
-// Run verifies the chain.
+// Run verifies the hash chain.
 func (auditVerifyCmd) Run(c *cli) error {
 	return c.withStore(func(st store.Store) error {
 		s, err := st.VerifyAudit()

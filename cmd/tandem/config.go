@@ -26,7 +26,7 @@ type configShowCmd struct {
 	Cwd    string `help:"Workspace folder." default:"." type:"existingdir"`
 }
 
-// Run prints the configuration, and what is wrong with it on standard error.
+// Run prints the configuration, and its problems on standard error.
 func (s *configShowCmd) Run(c *cli) error {
 	loaded, err := c.load(s.Cwd)
 	if err != nil {
@@ -63,7 +63,7 @@ type configPathCmd struct {
 	Cwd string `help:"Workspace folder." default:"." type:"existingdir"`
 }
 
-// Run prints the paths, the person's own first.
+// Run prints the paths, the user's own first.
 func (p *configPathCmd) Run(c *cli) error {
 	folder, err := filepath.Abs(p.Cwd)
 	if err != nil {
@@ -87,7 +87,7 @@ func (configSchemaCmd) Run() error {
 	return nil
 }
 
-// load gives the configuration that holds in a folder.
+// load returns the effective configuration of a folder.
 func (c *cli) load(folder string) (config.Loaded, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -96,7 +96,8 @@ func (c *cli) load(folder string) (config.Loaded, error) {
 	return new(config.Loader).Load(c.inputs(folder)), nil
 }
 
-// inputs are the layers of the configuration that the program knows of by itself; folder may be empty.
+// inputs are the layers of the configuration from files, the environment and the command line.
+// folder may be empty.
 func (c *cli) inputs(folder string) config.Inputs {
 	in := config.Inputs{UserFile: config.UserFile(os.Getenv), Workspace: folder}
 	flags := map[string]string{}
@@ -106,15 +107,16 @@ func (c *cli) inputs(folder string) config.Inputs {
 	switch model := c.modelName(); {
 	case model == "":
 	case c.Model == os.Getenv("TANDEM_MODEL"):
-		in.Env = layer(map[string]string{"model": model})
+		in.Env = jsonLayer(map[string]string{"model": model})
 	default:
 		flags["model"] = model
 	}
-	in.Flags = layer(flags)
+	in.Flags = jsonLayer(flags)
 	return in
 }
 
-// modelName is the model that the command line or the environment names, "" for none; a script's path is absolute.
+// modelName is the model of the command line or the environment, "" for none. The path of a script
+// is made absolute.
 func (c *cli) modelName() string {
 	if path, ok := strings.CutPrefix(c.Model, "script:"); ok {
 		if abs, err := filepath.Abs(path); err == nil {
@@ -124,8 +126,8 @@ func (c *cli) modelName() string {
 	return c.Model
 }
 
-// layer writes values as JSON, if there are any.
-func layer(values map[string]string) []byte {
+// jsonLayer encodes values as JSON, nil if there are none.
+func jsonLayer(values map[string]string) []byte {
 	if len(values) == 0 {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (conformanceCmd) Help() string {
 		"did, and how Tandem handled it. Exit code 0: the client does all that it declared; 1: it does not; 2: wrong usage.\n\n" + conformance.ClientHelp()
 }
 
-// Run examines the client and prints what it honours.
+// Run tests the client and prints the results.
 func (c *conformanceCmd) Run(ctx context.Context) error {
 	only, err := regexp.Compile(c.Only)
 	if err != nil {
@@ -59,13 +59,13 @@ func (c *conformanceCmd) Run(ctx context.Context) error {
 		err = found.Print(terminal.Stdout(), c.Verbose)
 	}
 	if err == nil && found.Not > 0 {
-		return exitCode(1)
+		return exitCodeError(1)
 	}
 	return err
 }
 
-// serveScenario is the server as it answers an editor, with the model and the commands of a scenario and without a
-// person's settings.
+// serveScenario runs the server with the model and the commands of a scenario, and without the
+// user's settings.
 func serveScenario(ctx context.Context, rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner, own []byte) int {
 	return lspserver.Serve(ctx, rwc, lspserver.Options{Version: version, Options: backend.Options{
 		Inputs: config.Inputs{Flags: own}, Tools: builtin.Tools(), Runner: runner,

@@ -14,7 +14,7 @@ type demoCmd struct {
 	Keep bool `help:"Keep the demo's folder."`
 }
 
-// Run plays the demonstration in a folder of its own.
+// Run plays the demo in a temporary folder.
 func (d *demoCmd) Run(ctx context.Context, c *cli) error {
 	folder, err := os.MkdirTemp("", "tandem-demo-")
 	if err != nil {
@@ -31,7 +31,7 @@ func (d *demoCmd) Run(ctx context.Context, c *cli) error {
 		fmt.Println("kept:", folder)
 	}
 	if !ok {
-		return exitCode(1)
+		return exitCodeError(1)
 	}
 	return nil
 }

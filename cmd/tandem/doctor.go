@@ -19,7 +19,7 @@ type doctorCmd struct {
 	Cwd     string        `help:"Workspace folder." default:"." type:"existingdir"`
 }
 
-// Run looks at everything and ends with 1 where something does not work.
+// Run examines the setup. The exit code is 1 if something does not work.
 func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 	loaded, err := c.load(d.Cwd)
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 		return err
 	}
 	x := &doctor.Examination{
-		Version: version, Getenv: os.Getenv, Find: find, Roots: opened(dir), Command: func(argv []string) (string, error) { return printed(argv, opened(dir)...) }, Offline: d.Offline, Timeout: d.Timeout,
+		Version: version, Getenv: os.Getenv, Find: findOnPath, Roots: workspaceRoots(dir), Command: func(argv []string) (string, error) { return commandOutput(argv, workspaceRoots(dir)...) }, Offline: d.Offline, Timeout: d.Timeout,
 	}
 	findings := x.Examine(ctx, loaded, c.inputs(d.Cwd).Files())
 	broken := slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Fails })
@@ -48,13 +48,13 @@ func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 		}
 	}
 	if broken && err == nil {
-		err = exitCode(1)
+		err = exitCodeError(1)
 	}
 	return err
 }
 
-// find gives the path of a program, "" where it is not on the path.
-func find(name string) string {
+// findOnPath returns the path of a program on the PATH, or "".
+func findOnPath(name string) string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {

@@ -8,22 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit waits for the end of a process, or of ctx, and says which it was. The kernel tells by a file (pidfd_open) that is readable when
-// the process has ended, so nothing is looked at meanwhile; an older kernel has none.
-func awaitExit(ctx context.Context, pid int) bool {
+// waitForExit waits for the exit of a process, or the end of ctx, and reports whether the process
+// exited. It blocks on a pidfd, which becomes readable at the exit; kernels without pidfd_open are
+// polled.
+func waitForExit(ctx context.Context, pid int) bool {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.ESRCH) {
 		return true
 	}
 	if err != nil {
-		return pollExit(ctx, pid)
+		return pollForExit(ctx, pid)
 	}
 	f := os.NewFile(uintptr(fd), "pidfd")
 	defer f.Close()
 	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
 	readable, err := f.SyscallConn()
 	if err != nil {
-		return pollExit(ctx, pid)
+		return pollForExit(ctx, pid)
 	}
 	over := false
 	err = readable.Read(func(fd uintptr) bool {
@@ -32,7 +33,7 @@ func awaitExit(ctx context.Context, pid int) bool {
 		return over
 	})
 	if err != nil && ctx.Err() == nil {
-		return pollExit(ctx, pid)
+		return pollForExit(ctx, pid)
 	}
 	return over
 }

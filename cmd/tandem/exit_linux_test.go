@@ -9,7 +9,7 @@ import (
 
 // TestOrphaned: the end of the editor's process is told when it ends, also where nobody has waited for it, and not before.
 func TestOrphaned(t *testing.T) {
-	for name, wait := range map[string]func(context.Context, int) bool{"told": awaitExit, "looked for": pollExit} {
+	for name, wait := range map[string]func(context.Context, int) bool{"told": waitForExit, "looked for": pollForExit} {
 		t.Run(name, func(t *testing.T) {
 			p := exec.Command("cat")
 			in, err := p.StdinPipe()

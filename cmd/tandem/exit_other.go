@@ -4,5 +4,6 @@ package main
 
 import "context"
 
-// awaitExit waits for the end of a process, or of ctx, and says which it was.
-func awaitExit(ctx context.Context, pid int) bool { return pollExit(ctx, pid) }
+// waitForExit waits for the exit of a process, or the end of ctx, and reports whether the process
+// exited.
+func waitForExit(ctx context.Context, pid int) bool { return pollForExit(ctx, pid) }

@@ -17,7 +17,7 @@ type initCmd struct {
 	Force     bool `help:"Replace an existing file. The old one is kept with the ending .bak."`
 }
 
-// Run writes a configuration with what was found, and says what comes next.
+// Run writes a configuration with the detected models, and prints the next step.
 func (i *initCmd) Run(c *cli) error {
 	if i.Workspace {
 		path := config.WorkspaceFile(".")
@@ -31,7 +31,7 @@ func (i *initCmd) Run(c *cli) error {
 	if path == "" {
 		return errors.New("no home folder: set HOME or XDG_CONFIG_HOME")
 	}
-	// What is found goes by the environment alone: an old file is what shall be replaced.
+	// Detection uses the environment alone, since --force replaces the old file.
 	found, idle := (&registry.Registry{Config: config.Default(), Getenv: os.Getenv}).Choices()
 	var choices []config.Choice
 	for _, f := range found {

@@ -44,7 +44,8 @@ type cli struct {
 }
 
 func main() {
-	// An editor that is gone shows as a failing write, which ends the server in order, its commands included.
+	// If the editor has exited, a write fails with EPIPE, which shuts the server down in order,
+	// with its commands. SIGPIPE would kill it.
 	signal.Ignore(syscall.SIGPIPE)
 	sandbox.Conceal()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -53,15 +54,15 @@ func main() {
 	os.Exit(code)
 }
 
-// helpColumns is the width of the help: one column less than that of a terminal of 80, some of which
-// break a line that fills the last one.
+// helpColumns is the width of the help: one column less than that of a terminal of 80, some of
+// which break a line that fills the last one.
 const helpColumns = 79
 
-// start runs the command that args name and gives its exit code.
+// start runs the command of args and returns its exit code.
 func start(ctx context.Context, args []string) int {
 	var c cli
-	if c.plain(args, os.LookupEnv) {
-		return ended(serveCmd{}.Run(ctx, &c))
+	if c.fillFromPlainArgs(args, os.LookupEnv) {
+		return exitStatus(serveCmd{}.Run(ctx, &c))
 	}
 	parser, err := kong.New(&c,
 		kong.Name("tandem"),
@@ -80,7 +81,7 @@ func start(ctx context.Context, args []string) int {
 	switch {
 	case len(args) == 0:
 		args = []string{"--help"}
-	case onlyFlags(args) && has(args, "--stdio"):
+	case hasOnlyFlags(args) && hasFlag(args, "--stdio"):
 		args = append([]string{"serve"}, args...)
 	}
 	parsed, err := parser.Parse(args)
@@ -88,15 +89,15 @@ func start(ctx context.Context, args []string) int {
 		fmt.Fprintf(terminal.Stderr(), "tandem: %v\nTry 'tandem --help'.\n", err)
 		return 2
 	}
-	return ended(parsed.Run())
+	return exitStatus(parsed.Run())
 }
 
-// ended gives the exit code for what a command ended with, and tells of it.
-func ended(err error) int {
+// exitStatus prints the error of a command and returns its exit code.
+func exitStatus(err error) int {
 	if err == nil {
 		return 0
 	}
-	var code exitCode
+	var code exitCodeError
 	if errors.As(err, &code) {
 		return int(code)
 	}
@@ -108,13 +109,14 @@ func ended(err error) int {
 	return 1
 }
 
-// exitCode is an end that has been explained already.
-type exitCode int
+// exitCodeError sets the exit code without a message: the command has printed one.
+type exitCodeError int
 
-func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+func (e exitCodeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// onlyFlags says that args name no command. Flags with values are written with "=" by editors, or follow as a word.
-func onlyFlags(args []string) bool {
+// hasOnlyFlags reports whether args contain no command. The value of a flag follows "=" or is the
+// next word.
+func hasOnlyFlags(args []string) bool {
 	for i, a := range args {
 		if a[:min(1, len(a))] != "-" && (i == 0 || args[i-1] != "--model" && args[i-1] != "--mode" && args[i-1] != "--trace") {
 			return false
@@ -123,7 +125,7 @@ func onlyFlags(args []string) bool {
 	return true
 }
 
-func has(args []string, flag string) bool {
+func hasFlag(args []string, flag string) bool {
 	for _, a := range args {
 		if a == flag {
 			return true

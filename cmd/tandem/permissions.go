@@ -50,15 +50,15 @@ type permissionsRemoveCmd struct {
 	Cwd string   `help:"Folder to work in." default:"." type:"existingdir"`
 }
 
-// Run takes rules back.
+// Run removes rules.
 func (p *permissionsRemoveCmd) Run(ctx context.Context, c *cli) error {
 	_, err := c.rules(ctx, p.Cwd, p.ID)
 	return err
 }
 
-// rules takes rules back, if any, and gives those that are left.
+// rules removes rules, if any are named, and returns the remaining ones.
 func (c *cli) rules(ctx context.Context, folder string, remove []string) (r protocol.RulesResult, err error) {
-	cl, session, err := c.dial(ctx, dialing{folder: folder}, terminal.NewPrinter(io.Discard, terminal.Stderr(), nil))
+	cl, session, err := c.dial(ctx, dialOptions{folder: folder}, terminal.NewPrinter(io.Discard, terminal.Stderr(), nil))
 	if err != nil {
 		return r, err
 	}

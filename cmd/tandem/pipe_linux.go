@@ -6,9 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// widen gives a pipe room for a MiB, the most that a user may have where the system does not say otherwise: the two sides of it wait less often
-// for one another when an answer is long. What is no pipe stays as it is, such as the sockets of libuv.
-func widen(f *os.File) {
+// enlargePipe sets the buffer of a pipe to 1 MiB, the default limit for users, so that the two
+// sides wait less often for each other when an answer is long. Other files stay unchanged, such as
+// the sockets of libuv.
+func enlargePipe(f *os.File) {
 	if c, err := f.SyscallConn(); err == nil {
 		_ = c.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
 	}

@@ -22,7 +22,7 @@ func TestWiden(t *testing.T) {
 	if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil {
 		t.Fatal(err)
 	}
-	widen(w)
+	enlargePipe(w)
 	if n, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0); err != nil || n != 1<<20 {
 		t.Errorf("it has room for %d bytes, %v", n, err)
 	}
@@ -31,7 +31,7 @@ func TestWiden(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	widen(f)
+	enlargePipe(f)
 	if _, err := f.WriteString("as before"); err != nil {
 		t.Error(err)
 	}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// plain says whether args and the environment are those that editors start the program with: --stdio and nothing else.
-// Then it fills c in, as the parser of the command line would. Making that parser takes longer than all else the server does
-// before it answers initialize.
-func (c *cli) plain(args []string, lookup func(string) (string, bool)) bool {
+// fillFromPlainArgs is the fast path for the command line of editors, --stdio alone and no variable
+// of a flag: it fills c and returns true without the parser. Building that parser takes longer than
+// all else before the answer to initialize.
+func (c *cli) fillFromPlainArgs(args []string, lookup func(string) (string, bool)) bool {
 	if !slices.Equal(args, []string{"--stdio"}) && !slices.Equal(args, []string{"serve", "--stdio"}) {
 		return false
 	}

@@ -12,7 +12,7 @@ func TestPlainStart(t *testing.T) {
 	unset := func(string) (string, bool) { return "", false }
 	for _, args := range [][]string{{"--stdio"}, {"serve", "--stdio"}} {
 		var got, want cli
-		if !got.plain(args, unset) {
+		if !got.fillFromPlainArgs(args, unset) {
 			t.Fatalf("%q: not the short way", args)
 		}
 		t.Setenv("TANDEM_MODEL", "")
@@ -39,11 +39,11 @@ func TestPlainStart(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{nil, {"serve"}, {"--stdio", "--mode=auto"}, {"--stdio", "--help"}, {"--stdio", "--bad"}} {
-		if (&cli{}).plain(args, unset) {
+		if (&cli{}).fillFromPlainArgs(args, unset) {
 			t.Errorf("%q: the short way", args)
 		}
 	}
-	if (&cli{}).plain([]string{"--stdio"}, func(name string) (string, bool) { return "x", name == "TANDEM_MODEL" }) {
+	if (&cli{}).fillFromPlainArgs([]string{"--stdio"}, func(name string) (string, bool) { return "x", name == "TANDEM_MODEL" }) {
 		t.Error("TANDEM_MODEL is not looked at")
 	}
 }

@@ -23,7 +23,7 @@ func (c *cli) quarantine() *autorun.Quarantine {
 	return &autorun.Quarantine{Dir: state.Quarantine(c.settings()), Now: time.Now}
 }
 
-// Run lists what is in the quarantine.
+// Run lists the quarantined files.
 func (l *quarantineListCmd) Run(c *cli) error {
 	q := c.quarantine()
 	all, err := q.List()
@@ -47,7 +47,7 @@ type quarantineRestoreCmd struct {
 	ID []string `arg:"" name:"id" help:"ID of a file, from 'quarantine list'."`
 }
 
-// Run puts things back.
+// Run restores files.
 func (r *quarantineRestoreCmd) Run(c *cli) error {
 	for _, id := range r.ID {
 		t, err := c.quarantine().Restore(id)

@@ -5,29 +5,30 @@ import (
 	"time"
 )
 
-// resting is a connection that tells when nothing has gone through it for a while.
-type resting struct {
+// idleConn is a connection with an idle timer, which fires after idleTimeout without a read or a
+// write.
+type idleConn struct {
 	io.ReadWriteCloser
-	after time.Duration
-	timer *time.Timer
+	idleTimeout time.Duration
+	timer       *time.Timer
 }
 
-func newResting(rwc io.ReadWriteCloser, after time.Duration, rests func()) *resting {
-	return &resting{rwc, after, time.AfterFunc(after, rests)}
+func newIdleConn(rwc io.ReadWriteCloser, idleTimeout time.Duration, onIdle func()) *idleConn {
+	return &idleConn{rwc, idleTimeout, time.AfterFunc(idleTimeout, onIdle)}
 }
 
-func (r *resting) Read(b []byte) (int, error) {
+func (r *idleConn) Read(b []byte) (int, error) {
 	n, err := r.ReadWriteCloser.Read(b)
-	r.timer.Reset(r.after)
+	r.timer.Reset(r.idleTimeout)
 	return n, err
 }
 
-func (r *resting) Write(b []byte) (int, error) {
-	r.timer.Reset(r.after)
+func (r *idleConn) Write(b []byte) (int, error) {
+	r.timer.Reset(r.idleTimeout)
 	return r.ReadWriteCloser.Write(b)
 }
 
-func (r *resting) Close() error {
+func (r *idleConn) Close() error {
 	r.timer.Stop()
 	return r.ReadWriteCloser.Close()
 }

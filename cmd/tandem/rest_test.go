@@ -12,7 +12,7 @@ func TestResting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		var rests atomic.Int64
-		r := newResting(ours, time.Minute, func() { rests.Add(1) })
+		r := newIdleConn(ours, time.Minute, func() { rests.Add(1) })
 		want := func(n int64, what string) {
 			t.Helper()
 			synctest.Wait()

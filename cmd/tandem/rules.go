@@ -10,7 +10,8 @@ import (
 	"tandem/agent/prompt"
 )
 
-// userRules are the person's own rules for every session: the file AGENTS.md beside their configuration.
+// userRules are the user's own rules for every session: the file AGENTS.md beside their
+// configuration.
 func userRules(getenv func(string) string, log *slog.Logger) string {
 	beside := config.UserFile(getenv)
 	if beside == "" {

@@ -26,10 +26,10 @@ type runCmd struct {
 	Verbose  bool     `short:"v" help:"Print the log."`
 }
 
-// Run plays one turn and prints the answer on standard output, everything else on standard error.
+// Run runs one turn and prints the answer on standard output, all else on standard error.
 func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	p := terminal.NewPrinter(terminal.Stdout(), terminal.Stderr(), terminal.Controlling())
-	cl, session, err := c.dial(ctx, dialing{folder: r.Cwd, kept: true, last: r.Continue, verbose: r.Verbose}, p)
+	cl, session, err := c.dial(ctx, dialOptions{folder: r.Cwd, storeSession: true, resumeLast: r.Continue, verbose: r.Verbose}, p)
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	case "end_turn":
 		return nil
 	case "cancelled":
-		return exitCode(130)
+		return exitCodeError(130)
 	}
-	return exitCode(1)
+	return exitCodeError(1)
 }
 
 type toolCmd struct {
@@ -68,7 +68,7 @@ type toolListCmd struct {
 
 // Run lists the tools.
 func (t *toolListCmd) Run(ctx context.Context, c *cli) error {
-	cl, _, err := c.dial(ctx, dialing{folder: "."}, terminal.NewPrinter(io.Discard, terminal.Stderr(), nil))
+	cl, _, err := c.dial(ctx, dialOptions{folder: "."}, terminal.NewPrinter(io.Discard, terminal.Stderr(), nil))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (t *toolCallCmd) Run(ctx context.Context, c *cli) error {
 		options = json.RawMessage(`{"requireRead":false}`)
 	}
 	p := terminal.NewPrinter(io.Discard, terminal.Stderr(), terminal.Controlling())
-	cl, session, err := c.dial(ctx, dialing{folder: t.Cwd, verbose: t.Verbose, options: options}, p)
+	cl, session, err := c.dial(ctx, dialOptions{folder: t.Cwd, verbose: t.Verbose, options: options}, p)
 	if err != nil {
 		return err
 	}
@@ -130,23 +130,23 @@ func (t *toolCallCmd) Run(ctx context.Context, c *cli) error {
 			reason = cmp.Or(map[string]string{"policy": d.Layer}[d.Source], d.Source)
 		}
 		fmt.Fprintf(terminal.Stderr(), "tandem: %s (%s)\n", words.Failure(result.Error, reason), result.Error)
-		return exitCode(1)
+		return exitCodeError(1)
 	}
 	return err
 }
 
-// dialing says what dial is to begin with.
-type dialing struct {
-	folder  string
-	options json.RawMessage // the initializationOptions
-	kept    bool            // the session is kept, else it is for calls of tools alone
-	last    bool            // it is the one that was last used in the folder
-	verbose bool
+// dialOptions are the options of dial.
+type dialOptions struct {
+	folder       string
+	options      json.RawMessage // the initializationOptions
+	storeSession bool            // stores the session; else it only serves tool calls
+	resumeLast   bool            // resumes the folder's most recent session
+	verbose      bool
 }
 
-// dial starts a server in this process and opens a session in a folder. The person of the printer, if any, is asked for
-// permission.
-func (c *cli) dial(ctx context.Context, d dialing, p *terminal.Printer) (*client.Client, protocol.NewSessionResult, error) {
+// dial starts a server in this process and opens a session in a folder. Permission prompts go to
+// the terminal of the printer, if it has one.
+func (c *cli) dial(ctx context.Context, d dialOptions, p *terminal.Printer) (*client.Client, protocol.NewSessionResult, error) {
 	var session protocol.NewSessionResult
 	folder, err := filepath.Abs(d.folder)
 	if err != nil {
@@ -159,15 +159,15 @@ func (c *cli) dial(ctx context.Context, d dialing, p *terminal.Printer) (*client
 	serving := context.WithoutCancel(ctx)
 	o := c.options(log, nil)
 	params := protocol.NewSessionParams{Cwd: folder}
-	if outlive(&o, logs.New(io.Discard, logs.Options{Version: version, Now: time.Now, Environ: os.Environ()})); !d.kept {
+	if persist(&o, logs.New(io.Discard, logs.Options{Version: version, Now: time.Now, Environ: os.Environ()})); !d.storeSession {
 		o.Store, o.Stored = nil, nil
-		params.Model = "script/embedded" // no model is asked, so none has to be there
+		params.Model = "script/embedded" // no request is sent to a model, so none needs to be configured
 	}
 	cl, err := client.Dial(serving, inProcess(serving, o), folder, d.options, p.Handlers(), log)
 	if err != nil {
 		return nil, session, err
 	}
-	if d.last {
+	if d.resumeLast {
 		session, err = c.resume(ctx, cl, folder, p)
 	} else {
 		err = cl.Call(ctx, "tandem/session/new", params, &session)
@@ -178,7 +178,7 @@ func (c *cli) dial(ctx context.Context, d dialing, p *terminal.Printer) (*client
 	return cl, session, err
 }
 
-// resume loads the session that was last used in a folder, and says which it is. What was said in it is not printed again.
+// resume loads and announces the most recent session of a folder. Its history is not printed again.
 func (c *cli) resume(ctx context.Context, cl *client.Client, folder string, p *terminal.Printer) (session protocol.NewSessionResult, err error) {
 	var list protocol.ListSessionsResult
 	if err := cl.Call(ctx, "tandem/session/list", protocol.ListSessionsParams{Cwd: folder}, &list); err != nil {

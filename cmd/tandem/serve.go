@@ -36,16 +36,17 @@ type serveCmd struct {
 // Run answers the editor that started the process.
 func (s serveCmd) Run(ctx context.Context, c *cli) error {
 	if !c.Stdio {
-		return errNoTransport
+		return errNoStdio
 	}
-	return c.answer(s.Trace, func(o lspserver.Options, conn conn) int { return lspserver.Serve(ctx, conn, o) })
+	return c.serveEditor(s.Trace, func(o lspserver.Options, conn editorConn) int { return lspserver.Serve(ctx, conn, o) })
 }
 
-// conn is the connection to an editor.
-type conn = io.ReadWriteCloser
+// editorConn is the connection to an editor.
+type editorConn = io.ReadWriteCloser
 
-// answer has serve answer the editor that started the process; trace is a file for every message, "" for none.
-func (c *cli) answer(trace string, serve func(o lspserver.Options, conn conn) (code int)) error {
+// serveEditor runs serve for the editor that started the process. trace is the file of the message
+// trace, "" for none.
+func (c *cli) serveEditor(trace string, serve func(o lspserver.Options, conn editorConn) (code int)) error {
 	in, err := nonblocking(os.Stdin)
 	if err != nil {
 		return err
@@ -53,8 +54,8 @@ func (c *cli) answer(trace string, serve func(o lspserver.Options, conn conn) (c
 	l := logs.New(os.Stderr, logs.Options{Version: version, Now: time.Now, Environ: os.Environ()})
 	defer l.Close()
 	o := c.options(l.Logger(), l.Hide)
-	outlive(&o, l)
-	o.Watch, o.Orphaned, o.Started = true, orphaned, configured(l)
+	persist(&o, l)
+	o.Watch, o.Orphaned, o.Started = true, watchParent, configureLog(l)
 	o.Crashes = l.Crashes()
 	if trace != "" {
 		record, closeFile, err := l.Trace(trace)
@@ -64,10 +65,10 @@ func (c *cli) answer(trace string, serve func(o lspserver.Options, conn conn) (c
 		defer closeFile()
 		o.Trace = record
 	}
-	widen(os.Stdout)
-	// What a turn has needed goes back to the machine when the editor is left alone.
-	if code := serve(o, newResting(wire.Join(in, os.Stdout), 30*time.Second, debug.FreeOSMemory)); code != 0 {
-		return exitCode(code)
+	enlargePipe(os.Stdout)
+	// Returns the memory of a turn to the system once the editor is idle.
+	if code := serve(o, newIdleConn(wire.Join(in, os.Stdout), 30*time.Second, debug.FreeOSMemory)); code != 0 {
+		return exitCodeError(code)
 	}
 	return nil
 }
@@ -76,15 +77,16 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-const errNoTransport = usageError("serve needs --stdio: it talks to editors over standard input and output")
+const errNoStdio = usageError("serve needs --stdio: it talks to editors over standard input and output")
 
-// options wires a server together. hide is told of each key that a command of the configuration prints; nil is nobody.
+// options wires a server together. hide is called with each key that a command of the configuration
+// prints, so that logs redact it; may be nil.
 func (c *cli) options(log *slog.Logger, hide func(key string)) lspserver.Options {
-	keys := &keys{hide: hide}
+	keys := &keyCommands{hide: hide}
 	return lspserver.Options{Version: version, Options: backend.Options{
 		Inputs: c.inputs(""),
-		Opener: opener(keys.printed),
-		Key:    registry.Keys{Getenv: os.Getenv, Command: keys.printed}.Find,
+		Opener: opener(keys.output),
+		Key:    registry.Keys{Getenv: os.Getenv, Command: keys.output}.Find,
 		Opened: keys.add,
 		Rules:  func() string { return userRules(os.Getenv, log) },
 		Tools:  builtin.Tools(),
@@ -94,7 +96,7 @@ func (c *cli) options(log *slog.Logger, hide func(key string)) lspserver.Options
 	}}
 }
 
-// opener gives what opens models by a configuration. command runs an apiKeyCommand.
+// opener returns a factory of model openers by configuration. command runs an apiKeyCommand.
 func opener(command func(argv []string) (string, error)) func(config.Config, model.Lend) model.Opener {
 	transport := sync.OnceValue(registry.Transport)
 	return func(cfg config.Config, lend model.Lend) model.Opener {
@@ -104,20 +106,21 @@ func opener(command func(argv []string) (string, error)) func(config.Config, mod
 	}
 }
 
-// keys runs the commands that print keys. All methods may be called concurrently.
-type keys struct {
-	hide func(key string) // nil is nobody
+// keyCommands runs the commands that print API keys. All methods may be called concurrently.
+type keyCommands struct {
+	hide func(key string) // may be nil
 
 	mu      sync.Mutex
-	folders []string // in which sessions work, or have
+	folders []string // folders of present and past sessions
 }
 
-// add is told of folders that a session works in. The home folder holds the person's own programs, see opened.
-func (k *keys) add(folders ...string) {
+// add adds the folders of a session, in which no program is looked up. The home folder is exempt,
+// see workspaceRoots.
+func (k *keyCommands) add(folders ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, folder := range folders {
-		for _, dir := range opened(folder) {
+		for _, dir := range workspaceRoots(folder) {
 			if !slices.Contains(k.folders, dir) {
 				k.folders = append(k.folders, dir)
 			}
@@ -125,21 +128,22 @@ func (k *keys) add(folders ...string) {
 	}
 }
 
-// printed is what a command prints that gives a key.
-func (k *keys) printed(argv []string) (string, error) {
+// output returns the output of a command that prints a key.
+func (k *keyCommands) output(argv []string) (string, error) {
 	k.mu.Lock()
 	folders := slices.Clone(k.folders)
 	k.mu.Unlock()
-	out, err := printed(argv, folders...)
+	out, err := commandOutput(argv, folders...)
 	if key, _, _ := strings.Cut(strings.TrimSpace(out), "\n"); k.hide != nil {
 		k.hide(key)
 	}
 	return out, err
 }
 
-// printed is what a command of the configuration prints, such as one that gives a key. It has the whole environment, since
-// programs that keep keys live from it. Programs are looked for neither in the folder that this process is in nor in some others.
-func printed(argv []string, folders ...string) (string, error) {
+// commandOutput returns the output of a command of the configuration, such as an apiKeyCommand. The
+// command gets the whole environment, which password managers need. Its program is never looked up
+// in the working directory or in folders: a repository could plant one there.
+func commandOutput(argv []string, folders ...string) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -148,7 +152,7 @@ func printed(argv []string, folders ...string) (string, error) {
 	defer runner.Close()
 	folder := sandbox.OpenFolder(dir)
 	defer folder.Close()
-	program, err := runner.Find(argv[0], sandbox.Surroundings{Roots: append(opened(dir), folders...)})
+	program, err := runner.Find(argv[0], sandbox.Surroundings{Roots: append(workspaceRoots(dir), folders...)})
 	if err != nil {
 		return "", err
 	}
@@ -167,27 +171,29 @@ func printed(argv []string, folders ...string) (string, error) {
 	return r.Stdout, nil
 }
 
-// opened is the folder that the editor is in, which may hold programs of a repository. The home folder holds the person's.
-func opened(dir string) []string {
+// workspaceRoots is the working directory, which may contain programs of a repository; nil for the
+// home folder, whose programs are the user's own.
+func workspaceRoots(dir string) []string {
 	if home, err := os.UserHomeDir(); err == nil && sandbox.Canonical(home) == sandbox.Canonical(dir) {
 		return nil
 	}
 	return []string{dir}
 }
 
-// orphaned gives a channel that is closed when the process with an id has ended, unless ctx ends before.
-func orphaned(ctx context.Context, pid int) <-chan struct{} {
+// watchParent returns a channel that is closed when the process with an id exits, unless ctx ends
+// before.
+func watchParent(ctx context.Context, pid int) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
-		if awaitExit(ctx, pid) {
+		if waitForExit(ctx, pid) {
 			close(gone)
 		}
 	}()
 	return gone
 }
 
-// pollExit is awaitExit by looking, again and again.
-func pollExit(ctx context.Context, pid int) bool {
+// pollForExit is waitForExit by polling.
+func pollForExit(ctx context.Context, pid int) bool {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -202,21 +208,21 @@ func pollExit(ctx context.Context, pid int) bool {
 	}
 }
 
-// outlive makes a server keep what outlives it, without the secrets that l knows, and mind what other processes do to the same
-// files.
-func outlive(o *lspserver.Options, l *logs.Logs) {
+// persist gives a server its persistent store, without the secrets that l knows, and its file locks
+// between processes.
+func persist(o *lspserver.Options, l *logs.Logs) {
 	o.Locks, o.Store, o.Stored, o.Redact = state.Locks, state.OpenStore, state.Stored, l.Redact
 }
 
-// inProcess starts a server in this process and gives the editor's end of the connection.
+// inProcess starts a server in this process and returns the editor's end of the connection.
 func inProcess(ctx context.Context, o lspserver.Options) io.ReadWriteCloser {
 	ours, theirs := net.Pipe()
 	go lspserver.Serve(ctx, theirs, o)
 	return ours
 }
 
-// configured gives what sets the log up by a configuration.
-func configured(l *logs.Logs) func(config.Config) {
+// configureLog returns a function that configures the log.
+func configureLog(l *logs.Logs) func(config.Config) {
 	return func(cfg config.Config) {
 		l.Hide(os.Getenv(cfg.WebSearch.KeyEnv()))
 		for _, p := range cfg.Providers {

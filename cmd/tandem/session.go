@@ -18,17 +18,18 @@ import (
 	"tandem/tools"
 )
 
-// settings are those that hold in the folder of the process.
+// settings is the effective configuration of the working directory.
 func (c *cli) settings() config.Config {
 	in := c.options(nil, nil).Inputs
 	if dir, err := os.Getwd(); err == nil {
 		in.Workspace = dir
 	}
-	cfg, _ := config.Load(in) // what is wrong is said where the agent runs
+	cfg, _ := config.Load(in) // problems are reported where the agent runs
 	return cfg
 }
 
-// withStore runs f with the sessions that are kept; where there are none yet it makes no file for them.
+// withStore runs f with the session store. If there is none yet, f gets an empty one in memory and
+// no file is created.
 func (c *cli) withStore(f func(store.Store) error) error {
 	cfg := c.settings()
 	if !state.Stored(cfg) {
@@ -109,7 +110,7 @@ type sessionShowCmd struct {
 
 // Run prints the session.
 func (s *sessionShowCmd) Run(c *cli) error {
-	return c.withPast(s.ID, func(past *agent.Past) error {
+	return c.withSession(s.ID, func(past *agent.Past) error {
 		_, err := io.WriteString(terminal.Stdout(), past.Markdown())
 		return err
 	})
@@ -120,9 +121,9 @@ type sessionExportCmd struct {
 	Format string `help:"Output format: markdown or jsonl." enum:"markdown,jsonl" default:"markdown"`
 }
 
-// Run prints the session, as it is where the output is no terminal.
+// Run prints the session, unescaped if the output is no terminal.
 func (x *sessionExportCmd) Run(c *cli) error {
-	return c.withPast(x.ID, func(past *agent.Past) error {
+	return c.withSession(x.ID, func(past *agent.Past) error {
 		text, err := past.Markdown(), error(nil)
 		if x.Format == "jsonl" {
 			text, err = past.JSONL()
@@ -134,8 +135,8 @@ func (x *sessionExportCmd) Run(c *cli) error {
 	})
 }
 
-// withPast runs f with the session whose name begins so.
-func (c *cli) withPast(start string, f func(*agent.Past) error) error {
+// withSession runs f with the session whose ID starts with start.
+func (c *cli) withSession(start string, f func(*agent.Past) error) error {
 	return c.withStore(func(st store.Store) error {
 		id, err := state.Named(st, start)
 		if err != nil {
@@ -154,7 +155,7 @@ type sessionDeleteCmd struct {
 	All bool     `help:"Delete everything: all sessions, the backups of changed files and the log."`
 }
 
-// Run forgets.
+// Run deletes sessions.
 func (d *sessionDeleteCmd) Run(c *cli) error {
 	if d.All == (len(d.ID) > 0) {
 		return usageError("name the sessions to delete, or use --all")
@@ -177,7 +178,7 @@ func (d *sessionDeleteCmd) Run(c *cli) error {
 	})
 }
 
-// deleteAll deletes everything that is kept, and says what could not be deleted.
+// deleteAll deletes everything that is stored, and reports what could not be deleted.
 func deleteAll(cfg config.Config) error {
 	done, err := state.DeleteAll(cfg)
 	if done.Damaged != "" {
@@ -206,7 +207,7 @@ type sessionKeptCmd struct {
 	Show string `help:"Print the backup whose hash is HASH, or starts with it." placeholder:"HASH"`
 }
 
-// Run lists or prints.
+// Run lists the backups or prints one.
 func (k *sessionKeptCmd) Run(c *cli) error {
 	path := k.Path
 	if path != "" {
@@ -244,7 +245,7 @@ type sessionGCCmd struct {
 	MaxAge  state.Age  `help:"Delete sessions not used for TIME, such as 90d or 36h." placeholder:"TIME"`
 }
 
-// Run forgets what is old or too much.
+// Run deletes old sessions, and the oldest above the size limit.
 func (g *sessionGCCmd) Run(c *cli) error {
 	return c.withStore(func(st store.Store) error {
 		var before time.Time

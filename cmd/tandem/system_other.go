@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// nonblocking leaves a pipe as it is: a read of it ends only when the other side closes it.
+// nonblocking does nothing on this system: a read ends only when the other side closes the pipe.
 func nonblocking(f *os.File) (*os.File, error) { return f, nil }

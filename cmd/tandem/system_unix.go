@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// nonblocking makes reads of a pipe end when it is closed.
+// nonblocking sets a pipe to non-blocking mode, so that closing it ends a pending read.
 func nonblocking(f *os.File) (*os.File, error) {
 	if err := syscall.SetNonblock(int(f.Fd()), true); err != nil {
 		return nil, err
