@@ -30,8 +30,9 @@ func Hidden(name string) bool { return name == ".git" || strings.HasPrefix(name,
 type Tree struct {
 	// place is the directory, root what it lies below.
 	place, root sandbox.Place
-	// dir is the directory, relative to root, base its path.
+	// dir is the directory, relative to root, base its path; above are the names of root's path.
 	dir, base string
+	above     []string
 	// itself says that the directory is ignored, all that walks visit what is ignored too, only,
 	// where it is not nil, what they visit.
 	itself, all bool
@@ -77,6 +78,7 @@ func Open(place sandbox.Place) (*Tree, error) {
 	case !info.IsDir():
 		return nil, &fs.PathError{Op: "open", Path: t.base, Err: syscall.ENOTDIR}
 	}
+	t.above = components(strings.Trim(filepath.ToSlash(t.root.Path()), "/"))
 	t.ignore = rulesAbove(t.root.Path())
 	down := components(t.dir)
 	for i := range down {
@@ -104,7 +106,9 @@ func (t *Tree) Indexable() bool {
 // names are those of the path of an entry of the root, from the root of the file system on: rules
 // are about them.
 func (t *Tree) names(rel string) []string {
-	return append(components(strings.Trim(filepath.ToSlash(t.root.Path()), "/")), components(rel)...)
+	below := components(rel)
+	names := make([]string, 0, len(t.above)+len(below)+1) // with room for that of an entry
+	return append(append(names, t.above...), below...)
 }
 
 // Open opens a file for reading by its path relative to the directory. What is no regular file is
@@ -207,10 +211,11 @@ func (t *Tree) walk(ctx context.Context, d *sandbox.Dir, at string, depth int, r
 	if err != nil {
 		return 0, t.Note(err)
 	}
+	folder := path.Join(t.dir, at)
 	if !t.all {
-		rules = t.RulesIn(rules, path.Join(t.dir, at), has)
+		rules = t.RulesIn(rules, folder, has)
 	}
-	excluded, classes := t.Judge(&rules, path.Join(t.dir, at)), d.Classes()
+	excluded, classes := t.Judge(&rules, folder), d.Classes()
 	for _, e := range entries {
 		name := e.Name()
 		if Hidden(name) {
