@@ -31,50 +31,34 @@ func (a *attempt) awaits(r *reply) bool {
 
 // named reports that a reply names the version of the edit. f.mu is held.
 func (a *attempt) named(r *reply) bool {
-	return r != nil && r.applied && r.landed != nil && a.f.doc != nil && a.detour == nil && a.w.promised()
+	return r != nil && r.applied && r.landed != nil && a.f.doc != nil && a.w.promised()
 }
 
 // acknowledged finds the edit in the version that the reply names, which has arrived. f.mu is held.
-func (a *attempt) acknowledged(d *delivery, r *reply) finding {
-	if !a.named(r) {
-		return finding{}
-	}
-	is := func(e event) bool { return e.version == *r.landed && !e.opened && !e.disk }
+func (a *attempt) acknowledged(d *delivery, r *reply) bool {
+	is := func(e event) bool { return e.version == *r.landed && e.told() }
 	i := slices.IndexFunc(d.events, is)
 	if i < 0 {
-		return finding{} // no change was needed, or it was told of together with a later one
+		return false // no change was needed, or it was told of together with a later one
 	}
 	j := i + 1
 	for j < len(d.events) && is(d.events[j]) {
 		j++
 	}
-	before, after := d.events[i].before, d.events[j-1].after
+	first := d.events[i]
 	want := text.Rebase(d.base, d.set, composed(d.events[:i]))
-	switch {
-	case len(want.Conflicts) > 0, want.Coalesced > 0: // it cannot be made there, or a part of it was there before
-	case sameText(want.Set.Apply(before), after):
-		a.w.acks.kept.Add(1)
-		return finding{landed, i, j}
-	case contains(before, composed(d.events[i:j]), want.Set):
-		a.w.acks.kept.Add(1)
-		a.part(d, i, j, want.Set)
-		return finding{landed, i, i + 1}
+	if len(want.Conflicts) == 0 && want.Coalesced == 0 { // else it cannot be made there, or a part of it was there before
+		f := follow(first.before, want.Set)
+		if f.step(i, j, first.before, d.events[j-1].after, composed(d.events[i:j])); f.complete() {
+			a.w.acks.kept.Add(1)
+			d.found = &f
+			return true
+		}
 	}
 	broken := a.w.acks.broken.Add(1)
 	a.w.o.Log.Warn("the editor named a version that does not have the edit", "path", a.f.path, "version", *r.landed,
 		"wrong", broken, "right", a.w.acks.kept.Load())
-	return finding{}
-}
-
-// contains reports that all hunks of an edit are among those of a change.
-func contains(before text.Text, change, edit text.Set) bool {
-	have := text.Canonical(before, change)
-	for _, e := range text.Canonical(before, edit) {
-		if !slices.Contains(have, e) {
-			return false
-		}
-	}
-	return true
+	return false
 }
 
 // part makes two revisions of one version: the edit, and what the person did in the same version. f.mu is held.

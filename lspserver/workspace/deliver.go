@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -27,8 +26,13 @@ const (
 	minGap           = 150 * time.Millisecond
 	// blindGap is how long a document must have been quiet before it gets an edit without a version that would be checked.
 	blindGap = 300 * time.Millisecond
-	// mending is how long the repair of an edit that landed at the wrong place goes on after its call has been answered.
-	mending = 10 * time.Minute
+	// revertTime is how long the revert of an edit that landed at the wrong place goes on after its call has been answered.
+	revertTime = 10 * time.Minute
+	// heldTime is how long an edit is waited for after a yes: editors hold changes back while somebody types.
+	heldTime = 2 * time.Minute
+	// A client that has told of nothing for quietTime is waited for until quietTimeout after its yes.
+	quietTime    = 30 * time.Second
+	quietTimeout = 12 * time.Second
 )
 
 // event is one change of the document while an edit is in flight.
@@ -37,7 +41,6 @@ type event struct {
 	before, after text.Text
 	rev           uint64
 	part          bool // the next one came in the same notification
-	gathered      bool // it may be several changes, coalesced by the editor
 	version       int32
 	disk          bool // the document was closed, and this is the difference to the disk
 	opened        bool // the document was opened with another text
@@ -49,43 +52,11 @@ type delivery struct {
 	set    text.Set
 	ranges []TextEdit
 	events []event
-
-	searched int     // events that find has looked at
-	taken    int     // events after which something misplaced was reverted
-	starts   []start // one for each of them
-	theirs   text.Set
-	size     int
-	found    finding
-
-	kept *delivery // the same edit for an editor that keeps the final line end, see look
-
-	followed int  // events that traced has looked at
-	traced   bool // what it has found in one of them
-}
-
-// start is the edit as it would be after the first n events: rebased, or at the sent positions.
-type start struct {
-	right, wrong         text.Set
-	rightSize, wrongSize int // by how many bytes they make the text grow
-	size                 int // by how many the events before have made it grow
-
-	rightBegun, wrongBegun bool // a part of the edit is in the text before
-}
-
-// verdict is the result of looking for an edit in the events.
-type verdict uint8
-
-const (
-	absent    verdict = iota
-	landed            // events i to j are the edit
-	misplaced         // events i to j are the edit at the coordinates of an older text
-	merged            // the edit came in one notification with typing
-)
-
-// finding is a verdict with its events.
-type finding struct {
-	verdict verdict
-	i, j    int
+	trail  trail
+	kept   *delivery // the same edit for an editor that keeps the final line end, see look
+	fed    int       // how many of the events the state has been fed with
+	acked  bool      // the version that the reply names has been looked at
+	found  *follower // what has found the edit
 }
 
 // commitEditor lands an edit in the editor: it sends the edit for the version that it was computed for, takes the reply
@@ -111,9 +82,9 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	a.deadline = w.o.Now().Add(sendBudget)
 	l, err := a.run(ctx)
 	switch {
-	case errors.Is(err, errMending):
+	case errors.Is(err, errReverting):
 		err = a.expired()
-		go a.mend()
+		go a.revertLater()
 	case reasonOf(err) != heldReason: // else the document stays taken, see file.heard
 		<-f.inFlight
 	}
@@ -133,8 +104,8 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// errMending says that the time of a misplaced edit is up before it could be repaired.
-var errMending = errors.New("the repair goes on")
+// errReverting says that the time of a misplaced edit is up before it could be reverted.
+var errReverting = errors.New("the revert goes on")
 
 // openedForUs says that the document is open only because of the edit, or of a request before it, and so is to be saved, unless
 // something was typed into it. An editor may add or remove the line end at the end of the text.
@@ -164,16 +135,13 @@ type attempt struct {
 	refusals int
 	refusal  string // the reason of the last one
 	first    uint64 // the revision of the first try
-	silences int
 	rtt      time.Duration
-	closed   bool // it was not open, so it is to be saved
 	sent     plan // of the last try
 	mode     fs.FileMode
-	endKept  bool // the editor keeps a final line end that the edit has none of
-	typed    bool // into a document that was opened for the edit
-	repairs  int
-	lingers  bool    // the call has returned: the misplaced edit is only reverted
-	detour   *detour // nil without repairs
+	closed   bool      // it was not open, so it is to be saved
+	endKept  bool      // the editor keeps a final line end that the edit has none of
+	typed    bool      // into a document that was opened for the edit
+	back     *reversal // nil if nothing was misplaced
 }
 
 // reply is the editor's answer to one try.
@@ -192,6 +160,7 @@ func (r *reply) words() string {
 	return r.reason
 }
 
+// run sends the edit until it has landed or its time is up.
 func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 	for {
 		switch gap := max(3*a.rtt, minGap); {
@@ -203,7 +172,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 			// With a limit: without any gap, some try must hit the moment between two keys.
 			a.waitForGap(ctx, gap, a.w.o.Now().Add(2*gap))
 		}
-		if err := ctx.Err(); err != nil && a.repairs == 0 {
+		if err := ctx.Err(); err != nil && !a.reverting() {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
 		if a.tries > 0 && !a.w.o.Now().Before(a.deadline) {
@@ -211,20 +180,18 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		}
 		p, d, done, err := a.prepare()
 		switch {
-		case err != nil && a.repairs > 0:
-			if l, done, err := a.salvage(ctx, err); done || err != nil {
-				return l, err
+		case errors.Is(err, errMisplaced):
+			if err := a.revertOnDisk(ctx); err != nil {
+				return filetime.LandedFile{}, err
 			}
 			continue
-		case done && a.repairs > 0:
-			return a.settled(a.finish(p, done))
 		case err != nil || done:
 			return a.finish(p, done), err
 		}
 		a.sent = p
-		found, r := a.send(ctx, p, d)
+		s, r := a.send(ctx, p, d)
 		a.f.mu.Lock()
-		l, done, err := a.judge(p, d, found, r)
+		l, done, err := a.judge(p, d, s, r)
 		a.f.out = nil
 		a.notifyTyped(d)
 		a.f.mu.Unlock()
@@ -253,7 +220,7 @@ func (a *attempt) notifyTyped(d *delivery) {
 	}
 }
 
-// prepare rebases the edit to the present text and sets up its delivery.
+// prepare rebases the edit to the present text and sets up its delivery. What is misplaced is reverted first.
 func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	f := a.f
 	f.mu.Lock()
@@ -262,12 +229,15 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 		if err := a.w.refresh(f); err != nil {
 			return plan{}, nil, false, err
 		}
-		if a.detour != nil && f.discardedBy(a.detour.first) {
-			a.restart()
-		}
 	}
-	if a.detour != nil {
-		a.mended()
+	if a.back != nil {
+		p, err := a.planRevert()
+		if err != nil {
+			return p, nil, false, err
+		}
+		if a.reverting() {
+			return p, a.delivery(p), false, nil
+		}
 	}
 	if !f.open() && a.tries > 0 && !a.closed {
 		return plan{}, nil, false, errClosed
@@ -289,14 +259,18 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	}
 	if a.tries == 0 {
 		a.first, a.mode = f.rev, f.disk.mode
-	}
-	if a.tries > 0 && a.repairs == 0 {
+	} else {
 		a.typed = f.dirty() && !f.touched()
 	}
+	return p, a.delivery(p), false, nil
+}
+
+// delivery sets up the delivery of a plan: from now on the changes of the document are followed. f.mu is held.
+func (a *attempt) delivery(p plan) *delivery {
 	d := &delivery{base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
 	d.kept = a.keeping(d)
-	f.out = d
-	return p, d, false, nil
+	a.f.out = d
+	return d
 }
 
 func (a *attempt) ranges(base text.Text, set text.Set) []TextEdit {
@@ -308,18 +282,17 @@ func (a *attempt) ranges(base text.Text, set text.Set) []TextEdit {
 	return out
 }
 
-// send sends the edit and waits until the document's changes, or their absence, show the result.
-func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *reply) {
-	f := a.f
+// send sends the edit, and waits until the reply and the document's changes, or their absence, show the result.
+func (a *attempt) send(ctx context.Context, p plan, d *delivery) (state, *reply) {
 	a.tries++
 	ask := Delivery{
-		URI: f.uri, Version: p.version, Create: a.e.Create, Delete: a.e.Delete, Edits: d.ranges, Label: a.c.Label,
+		URI: a.f.uri, Version: p.version, Create: a.e.Create, Delete: a.e.Delete, Edits: d.ranges, Label: a.c.Label,
 		Session: a.c.Session, Call: a.c.Call, Tool: a.c.Tool, Turn: a.c.Turn, Old: p.before, New: p.after, Save: a.closed,
 	}
 	replies := make(chan reply, 1)
-	sent := a.w.o.Now()
+	began := a.w.o.Now()
 	// Also in a cancelled turn the reply is waited for, so that it is known whether the edit landed.
-	limit := max(a.deadline.Sub(sent), replyTimeout)
+	limit := max(a.deadline.Sub(began), replyTimeout)
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	go a.w.safely(func() {
@@ -328,144 +301,201 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (finding, *repl
 			replies <- reply{r.OK, r.Reason, r.Version, err}
 		}
 	})
-
 	var got *reply
-	settled, shown, acked := false, false, false
-	after := 0 // the number of events when the reply came
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	cancelled := ctx.Done()
-	for {
-		f.mu.Lock()
-		changed, open := f.changed, f.open()
-		n := d.told()
-		found, partly, traced := finding{}, false, false
-		awaits := a.awaits(got)
-		if !awaits && !acked {
-			found = a.acknowledged(d, got)
-			acked = a.named(got)
+	for s := sent; ; {
+		a.f.mu.Lock()
+		changed := a.f.changed
+		now := a.feed(d, got, s)
+		a.f.mu.Unlock()
+		if now.over() {
+			return now, got
 		}
-		if found.verdict == absent && (len(d.events) > 0 || !open) {
-			found = a.look(d)
-			partly = found.verdict == absent && d.partly()
-			traced = found.verdict == absent && a.traced(d)
+		if now != s { // a client that never replies is judged by its changes alone
+			timer.Reset(echoTimeout)
 		}
-		f.mu.Unlock()
-		switch {
-		case got != nil && (got.err != nil || !got.applied):
-			return found, got
-		case awaits: // typing comes before it
-		case got != nil && found.verdict != absent:
-			return found, got
-		case got != nil && n > after && open && !partly && !traced:
-			return found, got // the next change does not show it
-		case got != nil && !settled:
-			settled = true
-			f.mu.Lock()
-			there := a.onDisk(p) || a.endOnly(d) && n > 0
-			alike := a.endOnly(d)
-			f.mu.Unlock()
-			if there {
-				return found, got
-			}
-			if alike {
-				timer.Reset(echoTimeout)
-			}
-		}
+		s = now
 		select {
 		case r := <-replies:
 			got = &r
-			a.rtt = max(a.rtt, a.w.o.Now().Sub(sent))
-			f.mu.Lock()
-			after = d.told()
-			f.mu.Unlock()
-			if !a.w.o.Features.Plain || ctx.Err() != nil {
-				timer.Reset(echoTimeout)
+			a.rtt = max(a.rtt, a.w.o.Now().Sub(began))
+			a.f.mu.Lock()
+			s = a.answered(p, d, got, a.feed(d, nil, s))
+			began = a.w.o.Now()
+			timer.Reset(a.holds(ctx, d, 0))
+			a.f.mu.Unlock()
+			if s.over() {
+				return s, got
 			}
 		case <-cancelled:
 			if cancelled = nil; got != nil {
 				timer.Reset(echoTimeout)
 			}
 		case <-changed:
-			if got == nil {
-				f.mu.Lock()
-				now := a.look(d).verdict != absent
-				f.mu.Unlock()
-				if now && !shown { // a client that never replies is judged by its echo alone
-					timer.Reset(echoTimeout)
-				}
-				shown = shown || now
-			}
 		case <-timer.C:
-			return found, got
+			a.f.mu.Lock()
+			more := a.holds(ctx, d, a.w.o.Now().Sub(began))
+			a.f.mu.Unlock()
+			if s != held || more <= 0 {
+				return s.next(timeUp), got
+			}
+			timer.Reset(more)
 		}
 	}
 }
 
+// holds is how much longer the change is waited for that an editor has not told of after its yes: editors hold changes back while somebody
+// types, and one that tells of nothing else either may never tell of it. f.mu is held.
+func (a *attempt) holds(ctx context.Context, d *delivery, waited time.Duration) time.Duration {
+	switch quiet := a.w.o.Now().Sub(time.Unix(0, a.w.heardAt.Load())); {
+	case ctx.Err() != nil, a.endOnly(d):
+		return echoTimeout - waited
+	case quiet >= quietTime:
+		return min(quietTimeout, a.w.o.Held) - waited
+	default:
+		return min(a.w.o.Held-waited, max(quietTime-quiet, quietTimeout-waited))
+	}
+}
+
+// feed is the state after the changes that have come since the last time. f.mu is held.
+func (a *attempt) feed(d *delivery, got *reply, s state) state {
+	if a.awaits(got) { // typing comes before it
+		return s
+	}
+	if a.named(got) && !d.acked {
+		d.acked, d.fed = true, 0
+		if a.acknowledged(d, got) {
+			return landed
+		}
+	}
+	if d.fed == len(d.events) {
+		return s
+	}
+	told := slices.ContainsFunc(d.events[d.fed:], event.told)
+	d.fed = len(d.events)
+	in := a.look(d)
+	if in == without && (!told || !a.f.open()) { // the text with which a document is opened or closed proves nothing
+		return s
+	}
+	return s.next(in)
+}
+
+// answered is the state after a reply. f.mu is held.
+func (a *attempt) answered(p plan, d *delivery, r *reply, s state) state {
+	switch {
+	case r.err != nil:
+		return s.next(broken)
+	case !r.applied:
+		return s.next(no)
+	case a.named(r): // the version decides, also where the document seems to have the edit
+		return held
+	}
+	if s = s.next(yes); s == held && (a.onDisk(p) || a.endOnly(d) && d.told() > 0) {
+		return landed
+	}
+	return s
+}
+
 // judge decides about one try. f.mu is held.
-func (a *attempt) judge(p plan, d *delivery, found finding, got *reply) (filetime.LandedFile, bool, error) {
-	refused := got != nil && (got.err != nil || !got.applied)
-	if refused && got.err != nil && (found.verdict == landed || found.verdict == misplaced) {
-		refused = false // the editor failed after it had applied the edit
-	}
-	switch found.verdict {
-	case landed, misplaced:
-		if refused {
-			break
-		}
-		if !a.right(d, found) {
-			a.repair(d, found)
-			return filetime.LandedFile{}, false, nil
-		}
-		first, last := d.events[found.i], d.events[found.j-1]
+func (a *attempt) judge(p plan, d *delivery, s state, r *reply) (filetime.LandedFile, bool, error) {
+	applied := r != nil && r.err == nil && r.applied
+	switch {
+	case s == landed && d.found != nil && (a.reverting() || !a.clean(d)):
+		a.misplace(d)
+		return filetime.LandedFile{}, false, nil
+	case s == landed && d.found != nil:
+		first, last := a.own(d)
+		a.claim(first.rev, last.rev, a.c)
 		p.before, p.after = first.before, last.after
-		if a.detour == nil { // the history keeps it as it was sent, to match later changes of the same place
-			a.claim(first.rev, last.rev, nil)
-			p.set = text.Canonical(p.before, composed(d.events[found.i:found.j]))
-		} else {
-			p.set = d.exact(found, text.Rebase(d.base, d.set, composed(d.events[:found.i])).Set)
-			a.claim(first.rev, last.rev, p.set)
-		}
-		l := a.landed(p, last.rev)
-		return a.settle(l, last.rev)
-	case merged:
-		if refused {
-			break
-		}
-		rev := a.split(d)
-		l := a.landed(p, rev)
-		return a.settle(l, d.events[len(d.events)-1].rev)
-	}
-	if !refused && got != nil && a.onDisk(p) {
+		// The history keeps it as it was sent, to match later changes of the same place.
+		p.set = text.Canonical(p.before, composed(d.events[d.found.from:d.found.to]))
+		return a.landed(p, last.rev), true, nil
+	case s == misplaced:
+		a.strayed(d)
+		return filetime.LandedFile{}, false, nil
+	case applied && a.onDisk(p):
 		return a.landedOnDisk(p), true, nil
-	}
-	if !refused && got != nil && a.endOnly(d) {
+	case applied && a.endOnly(d):
 		a.w.endsTexts.Store(true)
 		a.endKept, p.set, p.after = true, nil, p.before
 		return a.landed(p, a.f.rev), true, nil
-	}
-	var never *RefusedError
-	switch {
-	case refused && errors.As(got.err, &never) && d.told() == 0 && a.repairs == 0:
-		return filetime.LandedFile{}, false, refusedBy(a.f.path, never)
-	case refused && unwritable().MatchString(got.words()) && d.told() == 0 && a.repairs == 0:
-		return filetime.LandedFile{}, false, refusedBy(a.f.path, &RefusedError{Words: got.words()})
-	case refused:
-		a.refusals++
-		a.refusal = got.reason
-	case got == nil:
-		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
-	case a.traced(d), d.hidden():
-		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
-	case d.told() == 0 && (a.w.o.Features.Plain || a.named(got)) && a.f.open(): // sent again it could be applied twice
+	case s == held && a.f.open(): // sent again it could be applied twice
 		a.f.doc.held = true
 		return filetime.LandedFile{}, false, a.f.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
-	case d.told() == 0:
-		if a.silences++; a.silences > 1 {
-			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied the edit and does not show it")
+	case r == nil:
+		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
+	case s == unknown, s == held:
+		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
+	case applied: // the next change lacks it
+		return filetime.LandedFile{}, false, nil
+	}
+	var never *RefusedError
+	if told := d.told() > 0 || a.reverting(); !told && (errors.As(r.err, &never) || unwritable().MatchString(r.words())) {
+		if never == nil {
+			never = &RefusedError{Words: r.words()}
+		}
+		return filetime.LandedFile{}, false, refusedBy(a.f.path, never)
+	}
+	a.refusals++
+	a.refusal = r.reason
+	return filetime.LandedFile{}, false, nil
+}
+
+// own gives the edit that was found revisions of its own, and the first and last of its events. f.mu is held.
+func (a *attempt) own(d *delivery) (first, last event) {
+	if i := d.found.from; d.found.mixed {
+		a.part(d, i, d.found.to, d.found.start)
+		d.found.to, d.found.mixed = i+1, false
+	}
+	return d.events[d.found.from], d.events[d.found.to-1]
+}
+
+// claim makes the revisions from first to last one by a change. f.mu is held.
+func (a *attempt) claim(first, last uint64, c filetime.Change) {
+	is := func(rev uint64) func(filetime.Revision) bool {
+		return func(r filetime.Revision) bool { return r.Rev == rev }
+	}
+	i, j := slices.IndexFunc(a.f.revisions, is(first)), slices.IndexFunc(a.f.revisions, is(last))
+	if i >= 0 && j >= i {
+		a.f.claim(i, j+1, c)
+	}
+}
+
+// told reports that the editor tells of the change: the text with which a document is opened or closed is none.
+func (e event) told() bool { return !e.opened && !e.disk }
+
+// told counts the changes that the editor has told of.
+func (d *delivery) told() int {
+	n := 0
+	for _, e := range d.events {
+		if e.told() {
+			n++
 		}
 	}
-	return filetime.LandedFile{}, false, nil
+	return n
+}
+
+// look takes the changes in: the edit as it was sent, else as an editor shows it that keeps the final line end. f.mu is held.
+func (a *attempt) look(d *delivery) input {
+	place := func(t text.Text) text.Set { return a.reposition(t, d.ranges) }
+	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
+	d.trail.follow(d, place, again)
+	in, found := d.trail.shows()
+	if d.found = found; found != nil || d.kept == nil || len(d.kept.set) == 0 {
+		return in
+	}
+	d.kept.events = d.events
+	d.kept.trail.follow(d.kept, place, again)
+	kept, found := d.kept.trail.shows()
+	if kept != complete {
+		return in
+	}
+	a.endKept = true
+	a.w.endsTexts.Store(true)
+	d.set, d.ranges, d.trail, d.found, d.kept = d.kept.set, d.kept.ranges, d.kept.trail, found, nil
+	return kept
 }
 
 func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
@@ -503,279 +533,12 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 		if err := a.w.refresh(f); err != nil {
 			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)
 		}
-		a.claim(f.rev, f.rev, nil)
+		a.claim(f.rev, f.rev, a.c)
 	}
 	l := a.landed(p, f.rev)
 	l.Source = "disk"
 	a.closed = false
 	return l
-}
-
-// exact is the change of events i to j of a finding: want if it leads to the same text, else the editor's, which may
-// include unchanged words around.
-func (d *delivery) exact(found finding, want text.Set) text.Set {
-	if want.Apply(d.events[found.i].before).Equal(d.events[found.j-1].after) {
-		return want
-	}
-	return composed(d.events[found.i:found.j])
-}
-
-// claim makes the revisions from first to last one by the agent: set, or their composition if that is nil.
-func (a *attempt) claim(first, last uint64, set text.Set) {
-	i, j := -1, -1
-	for k, r := range a.f.revisions {
-		if r.Rev == first {
-			i = k
-		}
-		if r.Rev == last {
-			j = k + 1
-		}
-	}
-	if i >= 0 && j > i {
-		if a.f.claim(i, j, a.c); set != nil {
-			a.f.revisions[i].Set = set
-		}
-	}
-}
-
-// split makes two revisions of events that have the edit and typing in one change.
-func (a *attempt) split(d *delivery) uint64 {
-	f := a.f
-	first, last := d.events[0], d.events[len(d.events)-1]
-	between := d.set.Apply(d.base)
-	rest := text.Diff(between, last.after)
-	for i, r := range f.revisions {
-		if r.Rev != first.rev {
-			continue
-		}
-		mine := revisionOf(a.c, first.rev-1, d.set)
-		theirs := filetime.Revision{Rev: last.rev, Set: rest, Author: filetime.User}
-		j := i + len(d.events)
-		f.revisions = append(append(f.revisions[:i:i], mine, theirs), f.revisions[min(j, len(f.revisions)):]...)
-		return mine.Rev
-	}
-	return last.rev
-}
-
-// told counts the changes by the editor: the text with which a document is opened or closed proves nothing.
-func (d *delivery) told() int {
-	n := 0
-	for _, e := range d.events {
-		if !e.opened && !e.disk {
-			n++
-		}
-	}
-	return n
-}
-
-// partly says that the text has a part of the edit: an editor may send each place in its own notification.
-func (d *delivery) partly() bool {
-	r := text.Rebase(d.base, d.set, text.Minimize(d.base, composed(d.events)))
-	return r.Coalesced > 0 && len(r.Conflicts) == 0 && len(r.Set) > 0
-}
-
-// traced says that text of the edit has been inserted, but not as the edit would: sent again it could be there twice.
-// f.mu is held.
-func (a *attempt) traced(d *delivery) bool {
-	const enough = 4 // bytes that are not typed by chance
-	if d.traced || len(d.events) == d.followed {
-		return d.traced
-	}
-	d.followed = len(d.events)
-	before, now := d.base.String(), a.f.text.String()
-	theirs := text.Minimize(d.base, composed(d.events))
-	d.traced = slices.ContainsFunc(d.set, func(e text.Edit) bool {
-		s := strings.TrimSpace(e.New)
-		if len(s) < enough {
-			return false
-		}
-		return strings.Count(now, s) > strings.Count(before, s) || slices.ContainsFunc(theirs, func(t text.Edit) bool {
-			return t.Start <= e.End && t.End >= e.Start && scattered(s, t.New)
-		})
-	})
-	return d.traced
-}
-
-// hidden says that the edit, if it was applied, may be undetectable, because the editor sends one change for it and for
-// typing in the same place.
-func (d *delivery) hidden() bool {
-	if !slices.ContainsFunc(d.events, func(e event) bool { return e.gathered }) {
-		return false
-	}
-	theirs := text.Minimize(d.base, composed(d.events))
-	return slices.ContainsFunc(d.set, func(e text.Edit) bool {
-		return slices.ContainsFunc(theirs, func(t text.Edit) bool { return t.Start < e.End && t.End > e.Start })
-	})
-}
-
-// scattered says that the runes of s are a subsequence of t.
-func scattered(s, t string) bool {
-	for _, r := range s {
-		i := strings.IndexRune(t, r)
-		if i < 0 {
-			return false
-		}
-		t = t[i+utf8.RuneLen(r):]
-	}
-	return true
-}
-
-func composed(events []event) text.Set {
-	sets := make([]text.Set, len(events))
-	for i, e := range events {
-		sets[i] = e.set
-	}
-	return text.ComposeAll(sets)
-}
-
-// find looks for the edit in the events. It is incremental, since there may be much typing before a reply. f.mu is held.
-func (a *attempt) find(d *delivery) finding {
-	// The user's own undo may revert a misplaced edit too: then the edit comes after it.
-	again := a.detour != nil || a.c.ForUser
-	widest := max(len(d.set)+1, 8)
-	closed := 1 + lastIndex(d.events, func(e event) bool { return e.disk }) // the editor has sent only those after that
-	for d.searched < len(d.events) && (d.found.verdict == absent || again && d.found.verdict == landed) {
-		from := d.searched
-		for more := true; more; d.searched++ {
-			e := d.events[d.searched]
-			d.begin(e, a.reposition(e.before, d.ranges))
-			more = e.part
-		}
-		found := finding{}
-		if from >= max(closed, d.taken) { // most editors send an edit in a notification of its own
-			if found = d.match(from, d.searched, false); found.verdict == absent && d.searched-from > 1 {
-				found = d.match(from, d.searched, true)
-			}
-		}
-		for j := from + 1; j <= d.searched; j++ {
-			first := max(closed, j-widest, d.found.j, d.taken)
-			// The fewest events first: with more of them, typing and an edit that deletes it may look like one. But the
-			// rest of an edit of which a part is in the text is a match only if another author has made that part.
-			for i := j - 1; i >= first && found.verdict == absent; i-- {
-				found = d.match(i, j, false)
-			}
-			for i := first; i < j && found.verdict == absent; i++ {
-				found = d.match(i, j, true)
-			}
-			if a.detour != nil && a.detour.stood(d.events[j-1].after) >= 0 {
-				d.taken = j
-			}
-		}
-		if found.verdict != absent {
-			d.found = found
-		}
-	}
-	if d.found.verdict != absent {
-		return d.found
-	}
-	if n := len(d.events); n > 0 && closed == 0 && len(d.set) > 0 && within(d, d.events[n-1].after) {
-		return finding{merged, 0, n}
-	}
-	return finding{}
-}
-
-// match compares events i to j with the edit, or with the rest of it if a part is in the text before.
-func (d *delivery) match(i, j int, begun bool) finding {
-	s, before, after := d.starts[i], d.events[i].before, d.events[j-1].after
-	grown := d.size - s.size
-	if j < len(d.starts) {
-		grown = d.starts[j].size - s.size
-	}
-	right := len(s.right) > 0 && s.rightSize == grown && s.rightBegun == begun
-	wrong := len(s.wrong) > 0 && s.wrongSize == grown && s.wrongBegun == begun && i > 0
-	if !right && !wrong {
-		return finding{}
-	}
-	got := text.Canonical(before, composed(d.events[i:j]))
-	switch {
-	case right && same(before, after, got, s.right):
-		return finding{landed, i, j}
-	case wrong && same(before, after, got, s.wrong):
-		return finding{misplaced, i, j}
-	}
-	return finding{}
-}
-
-// begin adds a start at the next event.
-func (d *delivery) begin(e event, wrong text.Set) {
-	s := start{size: d.size}
-	if r := text.Rebase(d.base, d.set, d.theirs); len(r.Conflicts) == 0 {
-		s.right = text.Canonical(e.before, r.Set)
-		s.rightSize = grown(e.before, s.right)
-		s.rightBegun = r.Coalesced > 0 || removed(r.Set) < removed(d.set)
-	}
-	s.wrong = text.Canonical(e.before, wrong)
-	s.wrongBegun = slices.ContainsFunc(wrong, func(w text.Edit) bool {
-		return w.New != "" && w.New == e.before.Slice(w.Start, w.End)
-	})
-	s.wrongSize = grown(e.before, s.wrong)
-	d.starts = append(d.starts, s)
-	d.theirs = text.Compose(d.theirs, e.set)
-	d.size += grown(e.before, e.set)
-}
-
-// within says that after has the edit and typing: its distance to the edited text is less than to the text before, no
-// change touches what the edit inserts, and what it deletes is absent. Lines may be so alike that the deletion of the
-// wrong one looks like that of the right one and a changed word.
-func within(d *delivery, after text.Text) bool {
-	edited := d.set.Apply(d.base)
-	rest := text.Diff(edited, after)
-	if weight(rest) >= weight(text.Diff(d.base, after)) {
-		return false
-	}
-	shift := 0
-	gone := text.Canonical(d.base, text.Minimize(d.base, composed(d.events)))
-	for _, e := range text.Canonical(d.base, d.set) {
-		if e.New == "" && !slices.ContainsFunc(gone, func(t text.Edit) bool { return t.Start <= e.Start && t.End >= e.End }) {
-			return false
-		}
-	}
-	for _, e := range d.set {
-		from, to := e.Start+shift, e.Start+shift+len(e.New)
-		shift += len(e.New) - (e.End - e.Start)
-		for _, r := range rest {
-			// Typing at the end of an inserted word does not touch it.
-			old := edited.Slice(r.Start, r.End)
-			pre := prefix(old, r.New)
-			if post := suffix(old[pre:], r.New[pre:]); r.Start+pre < to && r.End-post > from {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func lastIndex(events []event, is func(event) bool) int {
-	for i, e := range slices.Backward(events) {
-		if is(e) {
-			return i
-		}
-	}
-	return -1
-}
-
-func prefix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-func suffix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
-		n++
-	}
-	return n
-}
-
-func weight(s text.Set) int {
-	n := 0
-	for _, e := range s {
-		n += len(e.New) + e.End - e.Start
-	}
-	return n
 }
 
 // reposition converts the sent positions to offsets of another text.
@@ -793,45 +556,6 @@ func (a *attempt) reposition(t text.Text, edits []TextEdit) text.Set {
 		out = append(out, text.Edit{Start: start, End: end, New: e.New})
 	}
 	return out
-}
-
-// same compares two sets over before by their shape, or else by the text that they lead to.
-func same(before, after text.Text, got, want text.Set) bool {
-	if equalSets(got, want) {
-		return true
-	}
-	return sameText(after, want.Apply(before))
-}
-
-func equalSets(a, b text.Set) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// grown is by how many bytes a set makes a text grow, without carriage returns, which an editor may add or remove.
-func grown(before text.Text, s text.Set) int {
-	n := 0
-	for _, e := range s {
-		old := before.Slice(e.Start, e.End)
-		n += len(e.New) - strings.Count(e.New, "\r") - len(old) + strings.Count(old, "\r")
-	}
-	return n
-}
-
-// removed is how many bytes a set deletes.
-func removed(s text.Set) int {
-	n := 0
-	for _, e := range s {
-		n += e.End - e.Start
-	}
-	return n
 }
 
 // blind says that the client does not compare versions: it gets edits without one, the document has version 0, which
@@ -874,10 +598,10 @@ func (a *attempt) finish(p plan, done bool) filetime.LandedFile {
 	return l
 }
 
-// overdue ends an attempt whose time is up. A repair continues in the background.
+// overdue ends an attempt whose time is up. A revert goes on in the background.
 func (a *attempt) overdue() error {
-	if a.repairs > 0 && !a.lingers {
-		return errMending
+	if a.reverting() && !a.back.lingers {
+		return errReverting
 	}
 	return a.expired()
 }
@@ -885,8 +609,8 @@ func (a *attempt) overdue() error {
 func (a *attempt) expired() error {
 	a.f.mu.Lock()
 	defer a.f.mu.Unlock()
-	if a.repairs > 0 {
-		return a.unknown("the editor put it at the wrong place, and the user's typing has left no gap to repair that yet")
+	if a.reverting() {
+		return a.unknown("the editor put it at the wrong place, and the user's typing has left no gap to take it back yet")
 	}
 	if a.first == a.f.rev && a.refusal != "" {
 		return a.timeout(fmt.Sprintf("was refused by the editor (%q, %d tries)", a.refusal, a.tries))

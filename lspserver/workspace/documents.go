@@ -23,6 +23,7 @@ const NoVersion = math.MinInt32
 
 // Open handles didOpen. path is the document's; uri is the editor's spelling.
 func (w *Workspace) Open(path, uri string, version int32, content string) {
+	w.heardAt.Store(w.o.Now().UnixNano())
 	path = w.o.Canonical(path)
 	w.takeMovedState(path)
 	w.mu.Lock()
@@ -110,6 +111,7 @@ func (w *Workspace) Elsewhere(paths []string) {
 
 // Change handles didChange. The changes apply one after another, as in LSP.
 func (w *Workspace) Change(uri string, version int32, changes []ContentChange) bool {
+	w.heardAt.Store(w.o.Now().UnixNano())
 	f, uri := w.document(uri)
 	if f == nil {
 		return false
@@ -129,7 +131,6 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		f.doc.sync = max(f.doc.sync, maybeDrifted)
 		w.o.Log.Warn("document version did not grow", "uri", uri, "had", f.doc.version, "got", version)
 	}
-	gathered := len(changes) == 1 && version > f.doc.version+1
 	clean, first := !f.dirty(), len(f.revisions)
 	f.doc.version = version
 	for i, c := range changes {
@@ -148,9 +149,6 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	w.landExpected(f)
 	if f.out != nil && f.text.Equal(f.out.set.Apply(f.out.base)) {
 		f.doc.echo = f.rev
-	}
-	if f.out != nil && gathered {
-		f.out.events[len(f.out.events)-1].gathered = true
 	}
 	switch {
 	case f.text.Equal(written): // nothing has changed, or the editor has read again what we wrote
@@ -316,6 +314,7 @@ func (w *Workspace) document(uri string) (f *file, own string) {
 
 // Saved handles didSave; content is nil if the editor does not send the text.
 func (w *Workspace) Saved(uri string, content *string) {
+	w.heardAt.Store(w.o.Now().UnixNano())
 	f, uri := w.document(uri)
 	if f == nil {
 		return
@@ -371,6 +370,7 @@ func (w *Workspace) compareSaved(f *file) {
 
 // Close handles didClose: from now on the text is the disk's.
 func (w *Workspace) Close(uri string) {
+	w.heardAt.Store(w.o.Now().UnixNano())
 	f, uri := w.document(uri)
 	w.withoutName(uri)
 	if f == nil {

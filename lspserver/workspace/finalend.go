@@ -51,7 +51,7 @@ func (a *attempt) shape(p plan) plan {
 
 // keeping is a delivery as such an editor carries it out, nil if that does the same as any other.
 func (a *attempt) keeping(d *delivery) *delivery {
-	if !a.w.o.Features.Plain || a.detour != nil {
+	if !a.w.o.Features.Plain || a.reverting() {
 		return nil
 	}
 	set, differs := endEdit(d.base, d.set)
@@ -59,23 +59,6 @@ func (a *attempt) keeping(d *delivery) *delivery {
 		return nil
 	}
 	return &delivery{base: d.base, set: set, ranges: a.ranges(d.base, set)}
-}
-
-// look looks for the edit in the events: as it was sent, else as an editor shows it that keeps the final line end.
-func (a *attempt) look(d *delivery) finding {
-	found := a.find(d)
-	if found.verdict == landed || found.verdict == misplaced || d.kept == nil || len(d.kept.set) == 0 {
-		return found
-	}
-	d.kept.events = d.events
-	kept := a.find(d.kept)
-	if kept.verdict != landed && (kept.verdict != merged || found.verdict == merged) {
-		return found
-	}
-	a.endKept = true
-	a.w.endsTexts.Store(true)
-	*d = *d.kept
-	return kept
 }
 
 // endOnly says that the edit was to take the final line end away and do nothing else, and that the document shows nothing of it.

@@ -85,7 +85,7 @@ func TestFindingL2SilenceIsNoRefusal(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w, b, path := plainly(t, Features{Apply: true, Versions: true})
-		b.late = 14 * time.Second
+		b.late = quietTime + 4*time.Second
 		_, err := edit(t, w, path, "four", "FOUR")
 		code(t, err, filetime.Unknown, "held")
 		began := time.Now()
@@ -221,7 +221,7 @@ func TestFindingL2SilenceAboutARepair(t *testing.T) {
 		b.before, b.says, b.drop = nil, "", true
 		tries := b.tries
 		b.mu.Unlock()
-		time.Sleep(mending + time.Minute)
+		time.Sleep(revertTime + time.Minute)
 		b.mu.Lock()
 		more := b.tries - tries
 		b.mu.Unlock()

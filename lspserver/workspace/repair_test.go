@@ -142,7 +142,7 @@ func mishap(t *testing.T, seed uint64) {
 		at = end + 1
 	}
 	told, err := w.Commit(t.Context(), c)
-	time.Sleep(mending + time.Minute)
+	time.Sleep(revertTime + time.Minute)
 
 	var bad []string
 	for c := rune(0x4E01); c <= kept; c++ {

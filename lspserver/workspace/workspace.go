@@ -135,8 +135,10 @@ type Options struct {
 	Watcher Watcher
 	// Journal is the write-ahead log. May be nil.
 	Journal disk.Journal
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Held is how long an edit is waited for of which the editor says that it has applied it, and has not told of yet. 0 is 2 minutes.
+	Held time.Duration
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Watcher watches files. All methods may be called concurrently.
@@ -175,7 +177,8 @@ type Workspace struct {
 
 	counting  counting
 	acks      acks
-	endsTexts atomic.Bool // the client is known to end every text with a line end
+	heardAt   atomic.Int64 // when the editor last told of a document, in nanoseconds since 1970
+	endsTexts atomic.Bool  // the client is known to end every text with a line end
 	locks     *locks.Locks
 }
 
@@ -183,6 +186,9 @@ type Workspace struct {
 func New(o Options) *Workspace {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Held == 0 {
+		o.Held = heldTime
 	}
 	if o.Roots == nil {
 		o.Roots = &sandbox.Roots{}

@@ -244,25 +244,34 @@ func TestF157EditorSink(t *testing.T) {
 				}
 			}
 		}, "3\n2\n1\none two\nthree FOUR\nfive six\n", 4, ""},
-		{"an edit at old coordinates is repaired", func(b *buffer) {
+		{"an edit at old coordinates is taken back and sent again", func(b *buffer) {
 			b.blind = true
 			b.before = func(try int) {
 				if try == 1 {
 					b.typeAt(0, "zero\n")
 				}
 			}
-		}, "zero\none two\nthree FOUR\nfive six\n", 2, ""},
-		{"a lie is found out by silence", func(b *buffer) {
+		}, "zero\none two\nthree FOUR\nfive six\n", 3, ""},
+		{"a lie, and silence: never sent again", func(b *buffer) {
 			b.lies = true
 			b.before = func(try int) {
 				if try == 1 {
 					b.typeAt(0, "zero\n")
 				}
 			}
-		}, "zero\none two\nthree FOUR\nfive six\n", 2, ""},
+		}, "zero\n" + doc, 1, filetime.Unknown},
+		{"a lie, and typing: the next change lacks it", func(b *buffer) {
+			b.lies = true
+			b.before = func(try int) {
+				if try == 1 {
+					b.typeAt(0, "zero\n")
+					time.AfterFunc(time.Second, func() { b.typeAt(0, "one more\n") })
+				}
+			}
+		}, "one more\nzero\none two\nthree FOUR\nfive six\n", 2, ""},
 		{"typing in the same notification", func(b *buffer) { b.join = "zero\n" }, "zero\none two\nthree FOUR\nfive six\n", 1, ""},
 		{"no reply, but the echo", func(b *buffer) { b.mute = true }, "one two\nthree FOUR\nfive six\n", 1, ""},
-		{"applied and never shown", func(b *buffer) { b.drop = true }, doc, 2, filetime.Unknown},
+		{"applied and never shown", func(b *buffer) { b.drop = true }, doc, 1, filetime.Unknown},
 		{"overlap is a conflict", func(b *buffer) {
 			b.before = func(try int) {
 				b.mu.Lock()

@@ -1,0 +1,246 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+
+	"tandem/filetime/text"
+)
+
+// The follower finds an edit in the changes of a document, whoever has made them. It brings the edit and each change to the same hunks over
+// the same text: the tokens that differ, as far down as they can stand. A hunk that both have is the edit's; every other is somebody else's,
+// and what is pending of the edit is rebased over it. A change that does all that is pending is the edit's, whatever its shape. The edit is
+// in the text when nothing is pending. A second follower begins with each change, at the positions that were sent: where that one comes to
+// its end, the editor has put the edit at the coordinates of an older text.
+
+// follower follows one edit. Changes are numbered from 0.
+type follower struct {
+	base   text.Text
+	edit   text.Set // over base: what no change had made by then
+	theirs text.Set // over base: what others have done since
+	now    text.Rebased
+
+	from, to int      // the changes that have made hunks of it, none while to is 0
+	start    text.Set // what was pending before the first of them
+	mixed    bool     // they have done something else, too
+	traced   bool     // a change by others brought text of the edit
+}
+
+func follow(base text.Text, edit text.Set) follower {
+	edit = text.Minimize(base, edit)
+	return follower{base: base, edit: edit, now: text.Rebased{Set: edit}}
+}
+
+// complete reports that the edit is in the text.
+func (f *follower) complete() bool {
+	return f.to > 0 && len(f.now.Set) == 0 && len(f.now.Conflicts) == 0
+}
+
+// begun reports that a part of the edit is in the text.
+func (f *follower) begun() bool { return f.to > 0 && !f.complete() }
+
+// met reports that somebody else has changed what the edit changes, or has brought text of it: it could be in the text and not be told from
+// that.
+func (f *follower) met() bool { return f.traced || len(f.now.Conflicts) > 0 }
+
+// step follows the edit through the changes from and up to to.
+func (f *follower) step(from, to int, before, after text.Text, change text.Set) {
+	if f.complete() {
+		return
+	}
+	pending := f.now.Set
+	ours, theirs, rest := part(before, pending, change)
+	if len(ours) == 0 {
+		f.traced = f.traced || brings(theirs, pending)
+		f.others(change)
+		return
+	}
+	if f.to == 0 {
+		f.from, f.start = from, pending
+	}
+	f.to, f.mixed = to, f.mixed || len(theirs) > 0
+	f.base, f.edit, f.theirs = ours.Apply(before), moved(rest, ours), nil
+	if len(theirs) > 0 {
+		f.theirs = text.Diff(f.base, after)
+	}
+	if f.now = text.Rebase(f.base, f.edit, f.theirs); f.complete() {
+		f.to = to
+	}
+}
+
+// brings reports that a change inserts what another one does, somewhere.
+func brings(change, edit text.Set) bool {
+	const enough = 4 // bytes that are not typed by chance
+	return slices.ContainsFunc(edit, func(e text.Edit) bool {
+		s := strings.TrimSpace(e.New)
+		return len(s) >= enough && slices.ContainsFunc(change, func(c text.Edit) bool { return strings.Contains(c.New, s) })
+	})
+}
+
+// others takes in a change by somebody else.
+func (f *follower) others(change text.Set) {
+	f.theirs, f.mixed = text.Compose(f.theirs, change), f.mixed || f.to > 0
+	f.now = text.Rebase(f.base, f.edit, f.theirs)
+}
+
+// part parts the hunks of a change into those that are pending and those of others, and gives what is pending still. All are over before.
+func part(before text.Text, pending, change text.Set) (ours, theirs, rest text.Set) {
+	if len(pending) == 0 {
+		return nil, change, nil
+	}
+	if grown(before, pending) == grown(before, change) && sameText(pending.Apply(before), change.Apply(before)) {
+		return change, nil, nil
+	}
+	wanted, made := hunks(before, pending), hunks(before, change)
+	for _, e := range wanted {
+		i := slices.IndexFunc(made, func(m text.Edit) bool { return alike(m) == alike(e) })
+		if i < 0 {
+			if made, i = unjoin(made, e); i < 0 {
+				rest = append(rest, e)
+				continue
+			}
+		}
+		ours = append(ours, made[i])
+		made = slices.Delete(made, i, i+1)
+	}
+	return ours, made, rest
+}
+
+// unjoin takes a hunk out of one of others that begins or ends with it: an editor may tell of the two in one range.
+func unjoin(made text.Set, e text.Edit) (text.Set, int) {
+	for i, m := range made {
+		switch {
+		case e.New == "" || m.Start > e.Start || m.End < e.End:
+		case m.End == e.End && strings.HasSuffix(m.New, e.New):
+			m.End, m.New = e.Start, strings.TrimSuffix(m.New, e.New)
+			return slices.Replace(made, i, i+1, m, e), i + 1
+		case m.Start == e.Start && strings.HasPrefix(m.New, e.New):
+			m.Start, m.New = e.End, strings.TrimPrefix(m.New, e.New)
+			return slices.Replace(made, i, i+1, e, m), i
+		}
+	}
+	return made, -1
+}
+
+// hunks is the form in which two sets over one text can be compared.
+func hunks(before text.Text, s text.Set) text.Set {
+	return text.Canonical(before, text.Minimize(before, s))
+}
+
+// alike is the same for hunks that differ in line ends alone: an editor may write its own.
+func alike(e text.Edit) text.Edit {
+	e.New = strings.ReplaceAll(e.New, "\r", "")
+	return e
+}
+
+// moved is s over the text that over leads to; the two touch nowhere.
+func moved(s, over text.Set) text.Set {
+	out := make(text.Set, len(s))
+	for i, e := range s {
+		out[i] = text.Edit{Start: over.MapPos(e.Start, true), End: over.MapPos(e.End, true), New: e.New}
+	}
+	return out
+}
+
+// trail follows an edit in flight from the text that it was computed for, and from the places that were sent. It is a value: what a step
+// does to a copy leaves it as it was.
+type trail struct {
+	right, wrong follower
+	at           int // how many changes it has been through
+}
+
+// follow goes through the changes that have come since the last time. place gives the edit at the places that were sent, over another
+// text; again has it looked for there even if the document has it.
+func (t *trail) follow(d *delivery, place func(text.Text) text.Set, again bool) {
+	if t.at == 0 {
+		t.right = follow(d.base, d.set)
+	}
+	for t.at < len(d.events) {
+		from, to := t.at, t.at+1
+		for to < len(d.events) && d.events[to-1].part {
+			to++
+		}
+		all, each := *t, *t
+		if all.step(d, from, to, place, again); to > from+1 && !all.exact() { // a notification may tell of the edit and of typing
+			for i := from; i < to; i++ {
+				each.step(d, i, i+1, place, again)
+			}
+			if each.found() || !all.found() {
+				all = each
+			}
+		}
+		*t = all
+	}
+}
+
+// found reports that the document has the edit, wherever.
+func (t *trail) found() bool { return t.right.complete() || t.wrong.complete() }
+
+// exact reports that the edit has been found by itself.
+func (t *trail) exact() bool {
+	return t.right.complete() && !t.right.mixed || t.wrong.complete() && !t.wrong.mixed
+}
+
+// step goes through changes from up to to as if they were one.
+func (t *trail) step(d *delivery, from, to int, place func(text.Text) text.Set, again bool) {
+	first, after, change := d.events[from], d.events[to-1].after, composed(d.events[from:to])
+	if t.at = to; first.disk { // the text of the closed document is gone; the edit stays found if the disk has it
+		was := t.right
+		t.right = follow(d.base, d.set)
+		if t.right.others(composed(d.events[:to])); was.complete() && len(t.right.now.Set) == 0 && !t.right.met() {
+			t.right = was
+		}
+		t.wrong = follower{}
+		return
+	}
+	if from > 0 && (again || !t.right.complete()) && !t.wrong.complete() {
+		old, fresh := t.wrong, follow(first.before, place(first.before))
+		if old.begun() {
+			old.step(from, to, first.before, after, change)
+		}
+		fresh.step(from, to, first.before, after, change)
+		switch t.wrong = (follower{}); {
+		case old.to == to && !fresh.complete():
+			t.wrong = old
+		case fresh.to == to:
+			t.wrong = fresh
+		}
+	}
+	t.right.step(from, to, first.before, after, change)
+	if t.right.complete() && t.right.to == to && !(t.right.mixed && t.wrong.complete() && !t.wrong.mixed) {
+		t.wrong = follower{}
+	}
+}
+
+// shows is what the changes show, and the follower that has found the edit.
+func (t *trail) shows() (input, *follower) {
+	switch {
+	case t.wrong.complete():
+		return elsewhere, &t.wrong
+	case t.right.complete():
+		return complete, &t.right
+	case t.right.begun():
+		return begun, nil
+	case t.right.met():
+		return met, nil
+	}
+	return without, nil
+}
+
+func composed(events []event) text.Set {
+	sets := make([]text.Set, len(events))
+	for i, e := range events {
+		sets[i] = e.set
+	}
+	return text.ComposeAll(sets)
+}
+
+// grown is by how many bytes a set makes a text grow, without carriage returns.
+func grown(before text.Text, s text.Set) int {
+	n := 0
+	for _, e := range s {
+		old := before.Slice(e.Start, e.End)
+		n += len(e.New) - strings.Count(e.New, "\r") - len(old) + strings.Count(old, "\r")
+	}
+	return n
+}
