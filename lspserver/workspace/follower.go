@@ -49,7 +49,7 @@ func (f *follower) step(from, to int, before, after text.Text, change text.Set) 
 		return
 	}
 	pending := f.now.Set
-	ours, theirs, rest := part(before, pending, change)
+	ours, theirs, rest := part(before, after, pending, change)
 	if len(ours) == 0 {
 		f.traced = f.traced || brings(theirs, pending)
 		f.others(change)
@@ -59,10 +59,7 @@ func (f *follower) step(from, to int, before, after text.Text, change text.Set) 
 		f.from, f.start = from, pending
 	}
 	f.to, f.mixed = to, f.mixed || len(theirs) > 0
-	f.base, f.edit, f.theirs = ours.Apply(before), moved(rest, ours), nil
-	if len(theirs) > 0 {
-		f.theirs = text.Diff(f.base, after)
-	}
+	f.base, f.edit, f.theirs = ours.Apply(before), moved(rest, ours), theirs
 	if f.now = text.Rebase(f.base, f.edit, f.theirs); f.complete() {
 		f.to = to
 	}
@@ -83,43 +80,43 @@ func (f *follower) others(change text.Set) {
 	f.now = text.Rebase(f.base, f.edit, f.theirs)
 }
 
-// part parts the hunks of a change into those that are pending and those of others, and gives what is pending still. All are over before.
-func part(before text.Text, pending, change text.Set) (ours, theirs, rest text.Set) {
+// part parts the hunks of a change into those that are pending and those of others, and gives what is pending still. All are over before,
+// but those of others, which are over before with ours.
+func part(before, after text.Text, pending, change text.Set) (ours, theirs, rest text.Set) {
 	if len(pending) == 0 {
 		return nil, change, nil
 	}
-	if grown(before, pending) == grown(before, change) && sameText(pending.Apply(before), change.Apply(before)) {
+	if grown(before, pending) == grown(before, change) && sameText(pending.Apply(before), after) {
 		return change, nil, nil
 	}
 	wanted, made := hunks(before, pending), hunks(before, change)
 	for _, e := range wanted {
-		i := slices.IndexFunc(made, func(m text.Edit) bool { return alike(m) == alike(e) })
-		if i < 0 {
-			if made, i = unjoin(made, e); i < 0 {
-				rest = append(rest, e)
-				continue
-			}
+		if i := slices.IndexFunc(made, func(m text.Edit) bool { return alike(m) == alike(e) }); i >= 0 {
+			ours = append(ours, made[i])
+			made = slices.Delete(made, i, i+1)
+		} else {
+			rest = append(rest, e)
 		}
-		ours = append(ours, made[i])
-		made = slices.Delete(made, i, i+1)
+	}
+	if len(rest) > 0 && weight(change) >= weight(wanted) {
+		// The hunks may be cut otherwise where the two touch: then less is to be done after the edit by as much as it does.
+		if others := text.Diff(wanted.Apply(before), after); weight(others)+weight(wanted) <= weight(hunks(before, change)) {
+			return wanted, others, nil
+		}
+	}
+	if len(ours) > 0 && len(made) > 0 {
+		made = text.Diff(ours.Apply(before), after)
 	}
 	return ours, made, rest
 }
 
-// unjoin takes a hunk out of one of others that begins or ends with it: an editor may tell of the two in one range.
-func unjoin(made text.Set, e text.Edit) (text.Set, int) {
-	for i, m := range made {
-		switch {
-		case e.New == "" || m.Start > e.Start || m.End < e.End:
-		case m.End == e.End && strings.HasSuffix(m.New, e.New):
-			m.End, m.New = e.Start, strings.TrimSuffix(m.New, e.New)
-			return slices.Replace(made, i, i+1, m, e), i + 1
-		case m.Start == e.Start && strings.HasPrefix(m.New, e.New):
-			m.Start, m.New = e.End, strings.TrimPrefix(m.New, e.New)
-			return slices.Replace(made, i, i+1, e, m), i
-		}
+// weight is how many bytes a set inserts and deletes.
+func weight(s text.Set) int {
+	n := 0
+	for _, e := range s {
+		n += len(e.New) + e.End - e.Start
 	}
-	return made, -1
+	return n
 }
 
 // hunks is the form in which two sets over one text can be compared.
