@@ -86,7 +86,7 @@ func TestFaultE13PlainDeletion(t *testing.T) {
 					if !errors.As(err, &refused) || refused.Code != tt.code {
 						t.Errorf("%v", err)
 					}
-				case !errors.As(err, &met) && !(tt.lies && errors.As(err, &refused) && refused.Code == filetime.Unknown):
+				case !errors.As(err, &met) && !(tt.lies && errors.As(err, &refused) && refused.Code == filetime.Timeout):
 					t.Errorf("%v", err)
 				}
 				if b.text != tt.text || gone != nil {

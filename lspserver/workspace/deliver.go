@@ -28,6 +28,8 @@ const (
 	blindGap = 300 * time.Millisecond
 	// revertTime is how long the revert of an edit that landed at the wrong place goes on after its call has been answered.
 	revertTime = 10 * time.Minute
+	// passTimeout is how long an edit is waited for that the editor has probably passed over.
+	passTimeout = 5 * time.Second
 	// heldTime is how long an edit is waited for after a yes: editors hold changes back while somebody types.
 	heldTime = 2 * time.Minute
 	// A client that has told of nothing for quietTime is waited for until quietTimeout after its yes.
@@ -325,6 +327,9 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (state, *reply)
 			s = a.answered(p, d, got, a.feed(d, nil, s))
 			began = a.w.o.Now()
 			timer.Reset(a.holds(ctx, d, 0))
+			if s == passed {
+				timer.Reset(passTimeout)
+			}
 			a.f.mu.Unlock()
 			if s.over() {
 				return s, got
@@ -392,8 +397,11 @@ func (a *attempt) answered(p plan, d *delivery, r *reply, s state) state {
 	case a.named(r): // the version decides, also where the document seems to have the edit
 		return held
 	}
-	if s = s.next(yes); s == held && (a.onDisk(p) || a.endOnly(d) && d.told() > 0) {
+	switch s = s.next(yes); {
+	case s == held && (a.onDisk(p) || a.endOnly(d) && d.told() > 0):
 		return landed
+	case s == held && d.told() > 0 && a.f.open():
+		return passed
 	}
 	return s
 }
@@ -483,7 +491,7 @@ func (a *attempt) look(d *delivery) input {
 	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
 	d.trail.follow(d, place, again)
 	in, found := d.trail.shows()
-	if d.found = found; found != nil || d.kept == nil || len(d.kept.set) == 0 {
+	if d.found = found; found != nil && !found.mixed || d.kept == nil || len(d.kept.set) == 0 {
 		return in
 	}
 	d.kept.events = d.events

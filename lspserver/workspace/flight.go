@@ -11,6 +11,7 @@ const (
 	seen                 // the reply is still to come, and the document has the edit already
 	strayed              // the reply is still to come, and the document has the edit at the places of an older text
 	held                 // the editor says that it has applied the edit, and has not told of the change yet
+	passed               // held, but the editor had told of another change since the edit was sent: it passes over edits for an older text
 
 	ready     // nothing of it is in the text: it is rebased over what has arrived, and sent again
 	misplaced // it is to be reverted, and then sent again
@@ -40,6 +41,7 @@ var flights = [...][9]state{
 	seen:    {landed, ready, landed, seen, strayed, seen, seen, seen, landed},
 	strayed: {misplaced, ready, misplaced, seen, strayed, strayed, strayed, strayed, misplaced},
 	held:    {held, held, held, landed, misplaced, held, unknown, ready, held},
+	passed:  {passed, passed, passed, landed, misplaced, passed, unknown, ready, ready},
 }
 
 // next is the state after an input.
