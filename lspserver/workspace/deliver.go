@@ -29,7 +29,7 @@ const (
 	// revertTime is how long the revert of an edit that landed at the wrong place goes on after its call has been answered.
 	revertTime = 10 * time.Minute
 	// passTimeout is how long an edit is waited for that the editor has probably passed over.
-	passTimeout = 5 * time.Second
+	passTimeout = 3 * time.Second
 	// heldTime is how long an edit is waited for after a yes: editors hold changes back while somebody types.
 	heldTime = 2 * time.Minute
 	// A client that has told of nothing for quietTime is waited for until quietTimeout after its yes.
