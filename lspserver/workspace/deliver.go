@@ -417,6 +417,9 @@ func (a *attempt) judge(p plan, d *delivery, s state, r *reply) (filetime.Landed
 		first, last := a.own(d)
 		a.claim(first.rev, last.rev, a.c)
 		p.before, p.after = first.before, last.after
+		if typed := composed(d.events[:d.found.from]); len(typed) > 0 {
+			p.theirs, p.by = text.Canonical(a.e.Base, text.Compose(p.theirs, typed)), p.by.Plus(filetime.User)
+		}
 		// The history keeps it as it was sent, to match later changes of the same place.
 		p.set = text.Canonical(p.before, composed(d.events[d.found.from:d.found.to]))
 		return a.landed(p, last.rev), true, nil
@@ -488,6 +491,14 @@ func (d *delivery) told() int {
 // look takes the changes in: the edit as it was sent, else as an editor shows it that keeps the final line end. f.mu is held.
 func (a *attempt) look(d *delivery) input {
 	place := func(t text.Text) text.Set { return a.reposition(t, d.ranges) }
+	for i := d.trail.at; i < len(d.events); i++ {
+		if e := d.events[i]; e.told() {
+			if typed := typedBefore(e, len(d.set), place); typed != nil {
+				a.part(d, i, i+1, typed)
+				i++
+			}
+		}
+	}
 	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
 	d.trail.follow(d, place, again)
 	in, found := d.trail.shows()

@@ -119,6 +119,24 @@ func weight(s text.Set) int {
 	return n
 }
 
+// typedBefore is what of a change was typed before an edit of n hunks came to the places that were sent: an editor that holds its changes
+// back may tell of the two in one. It is nil where the change is not made up like that.
+func typedBefore(e event, n int, place func(text.Text) text.Set) text.Set {
+	const most = 32 // hunks that are looked at
+	made := hunks(e.before, e.set)
+	if len(made) <= n || len(made) > most {
+		return nil
+	}
+	for i := range len(made) - n + 1 {
+		typed := slices.Delete(slices.Clone(made), i, i+n)
+		mid := typed.Apply(e.before)
+		if edit := place(mid); grown(mid, edit) == grown(e.before, e.set)-grown(e.before, typed) && sameText(edit.Apply(mid), e.after) {
+			return typed
+		}
+	}
+	return nil
+}
+
 // hunks is the form in which two sets over one text can be compared.
 func hunks(before text.Text, s text.Set) text.Set {
 	return text.Canonical(before, text.Minimize(before, s))
