@@ -491,16 +491,12 @@ func (d *delivery) told() int {
 // look takes the changes in: the edit as it was sent, else as an editor shows it that keeps the final line end. f.mu is held.
 func (a *attempt) look(d *delivery) input {
 	place := func(t text.Text) text.Set { return a.reposition(t, d.ranges) }
-	for i := d.trail.at; i < len(d.events); i++ {
-		if e := d.events[i]; e.told() {
-			if typed := typedBefore(e, len(d.set), place); typed != nil {
-				a.part(d, i, i+1, typed)
-				i++
-			}
-		}
-	}
 	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
-	d.trail.follow(d, place, again)
+	before := d.trail
+	if d.trail.follow(d, place, again); !d.trail.found() && a.partTyping(d, before.at, place) {
+		d.trail = before
+		d.trail.follow(d, place, again)
+	}
 	in, found := d.trail.shows()
 	if d.found = found; found != nil && !found.mixed || d.kept == nil || len(d.kept.set) == 0 {
 		return in
@@ -575,6 +571,19 @@ func (a *attempt) reposition(t text.Text, edits []TextEdit) text.Set {
 		out = append(out, text.Edit{Start: start, End: end, New: e.New})
 	}
 	return out
+}
+
+// partTyping parts events from i on that are made up of typing and the edit at the places that were sent. f.mu is held.
+func (a *attempt) partTyping(d *delivery, i int, place func(text.Text) text.Set) (parted bool) {
+	for ; i < len(d.events); i++ {
+		if e := d.events[i]; e.told() {
+			if typed := typedBefore(e, len(d.set), place); typed != nil {
+				a.part(d, i, i+1, typed)
+				i, parted = i+1, true
+			}
+		}
+	}
+	return parted
 }
 
 // blind says that the client does not compare versions: it gets edits without one, the document has version 0, which
