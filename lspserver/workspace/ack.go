@@ -16,12 +16,15 @@ import (
 // maxBroken is the number of wrong versions after which a client's promise counts no more.
 const maxBroken = 3
 
-// acks counts the edits that the client has acknowledged by their version, and those of which the version was wrong.
-type acks struct{ kept, broken atomic.Int64 }
+// traffic is what the client's own messages have shown of it.
+type traffic struct {
+	kept, broken atomic.Int64 // edits of which it named the right version, and a wrong one
+	heardAt      atomic.Int64 // when it last told of a document, in nanoseconds since 1970
+}
 
 // promised reports that the client names the versions of edits, and has not been wrong too often.
 func (w *Workspace) promised() bool {
-	return w.o.Features.Landed && w.acks.broken.Load() < maxBroken
+	return w.o.Features.Landed && w.traffic.broken.Load() < maxBroken
 }
 
 // awaits reports that the version of an acknowledged edit has not arrived yet. f.mu is held.
@@ -50,14 +53,14 @@ func (a *attempt) acknowledged(d *delivery, r *reply) bool {
 	if len(want.Conflicts) == 0 && want.Coalesced == 0 { // else it cannot be made there, or a part of it was there before
 		f := follow(first.before, want.Set)
 		if f.step(i, j, first.before, d.events[j-1].after, composed(d.events[i:j])); f.complete() {
-			a.w.acks.kept.Add(1)
+			a.w.traffic.kept.Add(1)
 			d.found = &f
 			return true
 		}
 	}
-	broken := a.w.acks.broken.Add(1)
+	broken := a.w.traffic.broken.Add(1)
 	a.w.o.Log.Warn("the editor named a version that does not have the edit", "path", a.f.path, "version", *r.landed,
-		"wrong", broken, "right", a.w.acks.kept.Load())
+		"wrong", broken, "right", a.w.traffic.kept.Load())
 	return false
 }
 

@@ -354,7 +354,7 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (state, *reply)
 // holds is how much longer the change is waited for that an editor has not told of after its yes: editors hold changes back while somebody
 // types, and one that tells of nothing else either may never tell of it. f.mu is held.
 func (a *attempt) holds(ctx context.Context, d *delivery, waited time.Duration) time.Duration {
-	switch quiet := a.w.o.Now().Sub(time.Unix(0, a.w.heardAt.Load())); {
+	switch quiet := a.w.o.Now().Sub(time.Unix(0, a.w.traffic.heardAt.Load())); {
 	case ctx.Err() != nil, a.endOnly(d):
 		return echoTimeout - waited
 	case quiet >= quietTime:

@@ -23,7 +23,7 @@ const NoVersion = math.MinInt32
 
 // Open handles didOpen. path is the document's; uri is the editor's spelling.
 func (w *Workspace) Open(path, uri string, version int32, content string) {
-	w.heardAt.Store(w.o.Now().UnixNano())
+	w.traffic.heardAt.Store(w.o.Now().UnixNano())
 	path = w.o.Canonical(path)
 	w.takeMovedState(path)
 	w.mu.Lock()
@@ -111,7 +111,7 @@ func (w *Workspace) Elsewhere(paths []string) {
 
 // Change handles didChange. The changes apply one after another, as in LSP.
 func (w *Workspace) Change(uri string, version int32, changes []ContentChange) bool {
-	w.heardAt.Store(w.o.Now().UnixNano())
+	w.traffic.heardAt.Store(w.o.Now().UnixNano())
 	f, uri := w.document(uri)
 	if f == nil {
 		return false
@@ -314,7 +314,7 @@ func (w *Workspace) document(uri string) (f *file, own string) {
 
 // Saved handles didSave; content is nil if the editor does not send the text.
 func (w *Workspace) Saved(uri string, content *string) {
-	w.heardAt.Store(w.o.Now().UnixNano())
+	w.traffic.heardAt.Store(w.o.Now().UnixNano())
 	f, uri := w.document(uri)
 	if f == nil {
 		return
@@ -370,7 +370,7 @@ func (w *Workspace) compareSaved(f *file) {
 
 // Close handles didClose: from now on the text is the disk's.
 func (w *Workspace) Close(uri string) {
-	w.heardAt.Store(w.o.Now().UnixNano())
+	w.traffic.heardAt.Store(w.o.Now().UnixNano())
 	f, uri := w.document(uri)
 	w.withoutName(uri)
 	if f == nil {

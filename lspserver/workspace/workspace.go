@@ -176,9 +176,8 @@ type Workspace struct {
 	commands atomic.Uint64 // counts the commands that the agent has begun
 
 	counting  counting
-	acks      acks
-	heardAt   atomic.Int64 // when the editor last told of a document, in nanoseconds since 1970
-	endsTexts atomic.Bool  // the client is known to end every text with a line end
+	traffic   traffic
+	endsTexts atomic.Bool // the client is known to end every text with a line end
 	locks     *locks.Locks
 }
 
