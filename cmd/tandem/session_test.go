@@ -239,7 +239,7 @@ func TestCaseR08SessionSurvivesKill(t *testing.T) {
 	if out := p.tandem(0, "session", "kept", "--show", last); !strings.HasPrefix(out, "n=") || !strings.HasSuffix(out, padding) {
 		t.Errorf("%s is %.40q", last, out)
 	}
-	if out := p.tandem(1, "session", "kept", "--show", "nonsense"); !strings.Contains(out, "nothing is kept under nonsense") {
+	if out := p.tandem(1, "session", "kept", "--show", "nonsense"); !strings.Contains(out, "no backup has a hash that starts with nonsense") {
 		t.Error(out)
 	}
 }

@@ -387,6 +387,6 @@ func (x *Examination) sandbox(l sandbox.Level) {
 	case x.cfg.Sandbox.Level == "strict":
 		x.add("sandbox", warn, "none, and sandbox.level is strict, so every command is refused: "+l.Reason, `set sandbox.level to "auto" to be asked before every command instead`)
 	default:
-		x.add("sandbox", note, "none, so you are asked before every command: "+l.Reason, "")
+		x.add("sandbox", note, "none: "+l.Reason+"; you are asked before every command", "")
 	}
 }
