@@ -32,7 +32,7 @@ type suite struct {
 func newSuite(t *testing.T, level string) *suite {
 	t.Helper()
 	s := &suite{Local: local(t), level: level, dir: Canonical(t.TempDir())}
-	if err := try(level); err != nil {
+	if err := try(level, trialTime); err != nil {
 		if os.Getenv(testLevel) == "" {
 			t.Fatalf("level %s is not to be had, and %s does not declare that: %v", level, testLevel, err)
 		}

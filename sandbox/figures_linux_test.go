@@ -122,7 +122,7 @@ func TestFiguresStart(t *testing.T) {
 	ways := []way{{"plain", nil, plain}}
 	add := func(name, level string, prepare func(s *system)) {
 		t.Run(name, func(t *testing.T) { newSuite(t, level) }) // says where there is none
-		if try(level) != nil {
+		if try(level, trialTime) != nil {
 			return
 		}
 		s := newSuite(t, level)

@@ -78,7 +78,16 @@ func Exhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// unsettled is the level while the sandbox cannot be tried out because too many files are open.
+// errSlow says that a trial of the sandbox was not over in time, as on a system that is very busy.
+var errSlow = fmt.Errorf("a trial of the sandbox was not over after %v", trialTime)
+
+// trialTime is how long a trial of the sandbox may take. It takes milliseconds on a system that is not busy.
+const trialTime = 30 * time.Second
+
+// undecided reports whether a trial of the sandbox has failed for a reason that says nothing of it.
+func undecided(err error) bool { return Exhausted(err) || errors.Is(err, errSlow) }
+
+// unsettled is the level while the sandbox cannot be tried out because too many files are open, or in time.
 func unsettled(err error) Level {
 	return Level{Reason: "the sandbox could not be tried out, which is done again at the next command: " + err.Error()}
 }
@@ -89,10 +98,10 @@ func unsettled(err error) Level {
 func (l *Local) doubt(level string, failure error) {
 	l.probing.Lock()
 	defer l.probing.Unlock()
-	if l.level.Name != level || Exhausted(failure) { // it was found out already, or is no fault of the sandbox
+	if l.level.Name != level || undecided(failure) { // it was found out already, or is no fault of the sandbox
 		return
 	}
-	if err := l.again(level); err != nil && !Exhausted(err) {
+	if err := l.again(level); err != nil && !undecided(err) {
 		l.level = Level{LevelNone, "commands run with all the rights of this user: the level " + level + " was to be had when Tandem started, and " +
 			"has failed since (" + failure.Error() + "), also at a new trial (" + err.Error() + "). It is not tried again before Tandem starts anew", true}
 	}

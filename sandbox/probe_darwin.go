@@ -16,7 +16,7 @@ const seatbelt = "/usr/bin/sandbox-exec"
 // probe tries the seatbelt out. What it gives is less than LevelFull, and about what LevelPart
 // promises.
 func (l *Local) probe() (level Level, settled bool) {
-	if err := l.try(); Exhausted(err) {
+	if err := l.try(); undecided(err) {
 		return unsettled(err), false
 	} else if err != nil {
 		return Level{LevelNone, "commands run with all the rights of this user: the seatbelt of macOS cannot be had: " + err.Error() + caveat, true}, true
@@ -45,7 +45,7 @@ func (l *Local) again(string) error { return l.try() }
 
 // try runs a command that tries what it must not be able to do.
 func (l *Local) try() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), trialTime)
 	defer cancel()
 	g, err := newGrounds()
 	if err != nil {
@@ -60,6 +60,9 @@ func (l *Local) try() error {
 		return err
 	}
 	o := p.Wait()
+	if ctx.Err() != nil {
+		return errSlow
+	}
 	said := strings.TrimSpace(o.Stdout)
 	info, err := os.Stat(g.at("outside"))
 	switch {

@@ -16,21 +16,21 @@ import (
 // probe tries the levels out, the highest first: what a confined command of this program can do
 // says which one is in force.
 func (l *Local) probe() (level Level, settled bool) {
-	full := try(LevelFull)
+	full := try(LevelFull, trialTime)
 	if full == nil {
 		l.system.ahead()
 		return Level{Name: LevelFull, Reason: "commands run in namespaces with mounts of their own, below Landlock and seccomp"}, true
 	}
-	if Exhausted(full) {
+	if undecided(full) {
 		return unsettled(full), false
 	}
 	why := full.Error() + hint("/")
-	part := try(LevelPart)
+	part := try(LevelPart, trialTime)
 	if part == nil {
 		return Level{LevelPart, "commands run below Landlock and seccomp alone, so what runs later is not protected within the " +
 			"workspace, and modes of files outside can be changed. There are no namespaces: " + why, true}, true
 	}
-	if Exhausted(part) {
+	if undecided(part) {
 		return unsettled(part), false
 	}
 	return Level{LevelNone, "commands run with all the rights of this user: no sandbox can be had. With namespaces: " + why +
@@ -38,13 +38,13 @@ func (l *Local) probe() (level Level, settled bool) {
 }
 
 // again tries one level out.
-func (l *Local) again(level string) error { return try(level) }
+func (l *Local) again(level string) error { return try(level, trialTime) }
 
 // try runs a command at a level that tries what it must not be able to do.
-func try(level string) error {
+func try(level string, limit time.Duration) error {
 	l := Local{system: system{alone: true}}
 	defer l.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	g, err := newGrounds()
 	if err != nil {
@@ -63,10 +63,15 @@ func try(level string) error {
 		Argv: []string{program, keeper.ProbeName, g.dir, strconv.Itoa(os.Getpid()), kind}, Dir: g.folder, Profile: Loopback, Env: []string{},
 		Surroundings: Surroundings{Paths: g.paths, Path: []string{filepath.Dir(program)}}, Grace: time.Second,
 	}, level)
+	if ctx.Err() != nil && p == nil {
+		return errSlow
+	}
 	if err != nil {
 		return err
 	}
 	switch o := p.Wait(); {
+	case ctx.Err() != nil:
+		return errSlow
 	case o.ExitCode != 0:
 		return fmt.Errorf("the trial ended with %d: %s", o.ExitCode, strings.TrimSpace(o.Stdout+o.Stderr))
 	case o.Stdout != "":
