@@ -243,9 +243,6 @@ type LandedFile struct {
 	Stale string
 	// EndKept says that the editor ends every text with a line end, and the edit was to leave none.
 	EndKept bool
-	// From is what the text was before the editor took away, in one with the edit, what had landed
-	// at a wrong place; empty where it did not. The editor's undo leads there.
-	From text.Text
 }
 
 // Code is a class of failure, one situation one code; the values are those of the wire.

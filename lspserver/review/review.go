@@ -231,11 +231,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 	}
 	t := l.tracks[f.Path]
 	if t == nil {
-		from := f.Before
-		if f.From.Len() > 0 {
-			from = f.From
-		}
-		t = newTrack(f.Path, newWeave(from, 0)) // the text before stood at an earlier revision
+		t = newTrack(f.Path, newWeave(f.Before, 0)) // the text before stood at an earlier revision
 		l.tracks[f.Path] = t
 	}
 	if o := t.at(f.Rev); o != nil && o.call == c.Call && f.Origin == "" { // found in the history before we were told

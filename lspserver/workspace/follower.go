@@ -52,7 +52,7 @@ func (f *follower) step(from, to int, before, after text.Text, change text.Set) 
 	ours, theirs, rest := part(before, after, pending, change)
 	if len(ours) == 0 {
 		f.traced = f.traced || brings(theirs, pending)
-		f.others(change)
+		f.others(text.Minimize(before, change))
 		return
 	}
 	if f.to == 0 {

@@ -1,0 +1,128 @@
+package workspace
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tandem/filetime/text"
+)
+
+// drawn is a text of lines with words that stand in it once, and a set of edits of words and lines of it.
+func drawnText(r *rapid.T) text.Text {
+	var b strings.Builder
+	for i := range rapid.IntRange(3, 12).Draw(r, "lines") {
+		fmt.Fprintf(&b, "line%d one%d two%d\n", i, i, i)
+	}
+	return text.New(b.String())
+}
+
+func drawnEdit(r *rapid.T, base text.Text, name string, lines []int) text.Set {
+	var out text.Set
+	for _, l := range lines {
+		start := base.LineStart(l)
+		word := start + strings.Index(base.Slice(start, base.LineEnd(l)), " ") + 1
+		new := fmt.Sprintf("%s%d", name, l)
+		switch rapid.IntRange(0, 3).Draw(r, "kind") {
+		case 0:
+			out = append(out, text.Edit{Start: start, End: start, New: new + "\n"})
+		case 1:
+			out = append(out, text.Edit{Start: word, End: word + 3, New: new})
+		case 2:
+			out = append(out, text.Edit{Start: start, End: base.LineStart(l + 1), New: ""})
+		default:
+			out = append(out, text.Edit{Start: word, End: word, New: new + " "})
+		}
+	}
+	return out
+}
+
+// TestFollowerFindsTheEdit has a person and the agent change different lines, told in one change or several, in any order, in ranges as
+// small as they are or over all of it: the edit is found, and what is left of the changes is the person's.
+func TestFollowerFindsTheEdit(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		base := drawnText(r)
+		var ours, theirs []int
+		for l := range base.LineCount() - 1 {
+			switch rapid.IntRange(0, 5).Draw(r, "who") {
+			case 0:
+				if len(theirs) == 0 || theirs[len(theirs)-1] < l-1 {
+					ours = append(ours, l)
+				}
+			case 1:
+				if len(ours) == 0 || ours[len(ours)-1] < l-1 {
+					theirs = append(theirs, l)
+				}
+			}
+		}
+		if len(ours) == 0 {
+			ours = []int{0}
+			theirs = nil
+		}
+		edit, typed := drawnEdit(r, base, "agent", ours), drawnEdit(r, base, "person", theirs)
+		d := &delivery{base: base, set: edit}
+		tell := func(before text.Text, s text.Set, part bool) text.Text {
+			after := s.Apply(before)
+			if len(s) > 0 && rapid.Bool().Draw(r, "wide") {
+				from, to := s[0].Start, s[len(s)-1].End
+				grown := after.Len() - before.Len()
+				s = text.Set{{Start: from, End: to, New: after.Slice(from, to+grown)}}
+			}
+			d.events = append(d.events, event{set: s, before: before, after: after, part: part})
+			return after
+		}
+		rebased := text.Rebase(base, edit, typed)
+		want := rebased.Set.Apply(typed.Apply(base))
+		if len(rebased.Conflicts) > 0 {
+			return
+		}
+		switch rapid.IntRange(0, 2).Draw(r, "told") {
+		case 0: // one by one, the person's first
+			tell(tell(base, typed, rapid.Bool().Draw(r, "part")), rebased.Set, false)
+		case 1:
+			after := tell(base, edit, rapid.Bool().Draw(r, "part"))
+			tell(after, text.Diff(after, want), false)
+		default:
+			tell(base, text.Compose(typed, rebased.Set), false)
+		}
+		d.trail.follow(d, func(text.Text) text.Set { return nil }, false)
+		in, f := d.trail.shows()
+		if in != complete {
+			r.Fatalf("%s: edit %v, typed %v, told %v", inputNames[in], edit, typed, d.events)
+		}
+		before := d.events[f.from].before
+		others := text.Diff(f.start.Apply(before), d.events[f.to-1].after)
+		for _, e := range others {
+			if strings.Contains(e.New, "agent") {
+				r.Fatalf("%v is told as the person's: edit %v, typed %v", others, edit, typed)
+			}
+		}
+		if len(typed) == 0 && f.mixed {
+			r.Fatalf("nothing was typed: edit %v, told %v", edit, d.events)
+		}
+	})
+}
+
+// TestFollowerFindsNothing has the person alone change the text: no edit is found in it that does something else.
+func TestFollowerFindsNothing(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		base := drawnText(r)
+		l := rapid.IntRange(0, base.LineCount()-2).Draw(r, "line")
+		edit := drawnEdit(r, base, "agent", []int{l})
+		d := &delivery{base: base, set: edit}
+		now := base
+		for range rapid.IntRange(1, 5).Draw(r, "changes") {
+			k := rapid.IntRange(0, now.LineCount()-2).Draw(r, "at")
+			start := now.LineStart(k)
+			s := text.Set{{Start: start, End: start, New: rapid.SampledFrom([]string{"x", "\n", "person ", "}\n"}).Draw(r, "key")}}
+			d.events = append(d.events, event{set: s, before: now, after: s.Apply(now)})
+			now = s.Apply(now)
+		}
+		d.trail.follow(d, func(text.Text) text.Set { return nil }, false)
+		if in, _ := d.trail.shows(); in == complete || in == elsewhere {
+			r.Fatalf("%s: edit %v, told %v", inputNames[in], edit, d.events)
+		}
+	})
+}
