@@ -423,7 +423,7 @@ func (a *attempt) judge(p plan, d *delivery, s state, r *reply) (filetime.Landed
 		// The history keeps it as it was sent, to match later changes of the same place.
 		p.set = text.Canonical(p.before, composed(d.events[d.found.from:d.found.to]))
 		return a.landed(p, last.rev), true, nil
-	case s == misplaced:
+	case s == misplaced && d.found != nil:
 		a.strayed(d)
 		return filetime.LandedFile{}, false, nil
 	case applied && a.onDisk(p):
@@ -432,6 +432,8 @@ func (a *attempt) judge(p plan, d *delivery, s state, r *reply) (filetime.Landed
 		a.w.endsTexts.Store(true)
 		a.endKept, p.set, p.after = true, nil, p.before
 		return a.landed(p, a.f.rev), true, nil
+	case s == landed, s == misplaced: // and closed without it
+		return filetime.LandedFile{}, false, a.unknown("the document was closed meanwhile")
 	case s == held && a.f.open(): // sent again it could be applied twice
 		a.f.doc.held = true
 		return filetime.LandedFile{}, false, a.f.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
@@ -493,24 +495,27 @@ func (a *attempt) look(d *delivery) input {
 	place := func(t text.Text) text.Set { return a.reposition(t, d.ranges) }
 	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
 	before := d.trail
-	if d.trail.follow(d, place, again); !d.trail.found() && a.partTyping(d, before.at, place) {
-		d.trail = before
-		d.trail.follow(d, place, again)
-	}
+	d.trail.follow(d, place, again)
 	in, found := d.trail.shows()
-	if d.found = found; found != nil && !found.mixed || d.kept == nil || len(d.kept.set) == 0 {
-		return in
+	if (found == nil || found.mixed) && d.kept != nil && len(d.kept.set) > 0 {
+		d.kept.events = d.events
+		d.kept.trail.follow(d.kept, place, again)
+		if kept, as := d.kept.trail.shows(); kept == complete {
+			a.endKept = true
+			a.w.endsTexts.Store(true)
+			d.set, d.ranges, d.trail, d.kept = d.kept.set, d.kept.ranges, d.kept.trail, nil
+			in, found = kept, as
+		}
 	}
-	d.kept.events = d.events
-	d.kept.trail.follow(d.kept, place, again)
-	kept, found := d.kept.trail.shows()
-	if kept != complete {
-		return in
+	if (in == without || in == met) && !d.trail.wrong.begun() && a.partTyping(d, before.at, place) {
+		d.trail, d.kept = before, nil
+		d.trail.follow(d, place, again)
+		in, found = d.trail.shows()
 	}
-	a.endKept = true
-	a.w.endsTexts.Store(true)
-	d.set, d.ranges, d.trail, d.found, d.kept = d.kept.set, d.kept.ranges, d.kept.trail, found, nil
-	return kept
+	if found != nil || !a.f.open() {
+		d.found = found
+	}
+	return in
 }
 
 func (a *attempt) landed(p plan, rev uint64) filetime.LandedFile {
@@ -577,7 +582,7 @@ func (a *attempt) reposition(t text.Text, edits []TextEdit) text.Set {
 func (a *attempt) partTyping(d *delivery, i int, place func(text.Text) text.Set) (parted bool) {
 	for ; i < len(d.events); i++ {
 		if e := d.events[i]; e.told() {
-			if typed := typedBefore(e, len(d.set), place); typed != nil {
+			if typed := typedBefore(e, d.base, d.set, place); typed != nil {
 				a.part(d, i, i+1, typed)
 				i, parted = i+1, true
 			}

@@ -27,7 +27,7 @@ type follower struct {
 }
 
 func follow(base text.Text, edit text.Set) follower {
-	edit = text.Minimize(base, edit)
+	edit = minimal(base, edit)
 	return follower{base: base, edit: edit, now: text.Rebased{Set: edit}}
 }
 
@@ -52,7 +52,7 @@ func (f *follower) step(from, to int, before, after text.Text, change text.Set) 
 	ours, theirs, rest := part(before, after, pending, change)
 	if len(ours) == 0 {
 		f.traced = f.traced || brings(theirs, pending)
-		f.others(text.Minimize(before, change))
+		f.others(minimal(before, change))
 		return
 	}
 	if f.to == 0 {
@@ -110,6 +110,15 @@ func part(before, after text.Text, pending, change text.Set) (ours, theirs, rest
 	return ours, made, rest
 }
 
+// removed is how many bytes a set deletes.
+func removed(s text.Set) int {
+	n := 0
+	for _, e := range s {
+		n += e.End - e.Start
+	}
+	return n
+}
+
 // weight is how many bytes a set inserts and deletes.
 func weight(s text.Set) int {
 	n := 0
@@ -119,19 +128,46 @@ func weight(s text.Set) int {
 	return n
 }
 
-// typedBefore is what of a change was typed before an edit of n hunks came to the places that were sent: an editor that holds its changes
-// back may tell of the two in one. It is nil where the change is not made up like that.
-func typedBefore(e event, n int, place func(text.Text) text.Set) text.Set {
+// typedBefore is what of a change was typed before an edit came to the places that were sent: an editor that holds its changes back may tell
+// of the two in one. It is nil where the change is not made up like that.
+func typedBefore(e event, base text.Text, sent text.Set, place func(text.Text) text.Set) text.Set {
 	const most = 32 // hunks that are looked at
 	made := hunks(e.before, e.set)
-	if len(made) <= n || len(made) > most {
+	if n := len(made); n == 0 || n > most || len(sent) == 0 {
 		return nil
 	}
-	for i := range len(made) - n + 1 {
-		typed := slices.Delete(slices.Clone(made), i, i+n)
+	gone, weighs := removed(made), weight(made)
+	fits := func(typed text.Set) bool {
 		mid := typed.Apply(e.before)
-		if edit := place(mid); grown(mid, edit) == grown(e.before, e.set)-grown(e.before, typed) && sameText(edit.Apply(mid), e.after) {
+		edit := place(mid)
+		// Neither does more than was done: where the two touch, they may share a line end.
+		if removed(edit) > 0 && gone == 0 || weight(typed)+weight(minimal(mid, edit)) > weighs+2*len("\r\n") {
+			return false
+		}
+		return !mid.Equal(e.after) && grown(mid, edit) == grown(e.before, e.set)-grown(e.before, typed) && sameText(edit.Apply(mid), e.after)
+	}
+	for i := range len(made) - len(sent) + 1 {
+		if typed := slices.Delete(slices.Clone(made), i, i+len(sent)); len(typed) > 0 && fits(typed) {
 			return typed
+		}
+	}
+	if len(sent) > 1 {
+		return nil
+	}
+	// The two may stand side by side, so that they are one hunk.
+	news := []string{sent[0].New, wholeLines(base, sent)[0].New}
+	for _, made := range []text.Set{made, wholeLines(e.before, made)} {
+		for i, h := range made {
+			for _, new := range news {
+				for _, t := range []text.Edit{
+					{Start: h.Start, End: h.Start, New: strings.TrimSuffix(h.New, new)},
+					{Start: h.End, End: h.End, New: strings.TrimPrefix(h.New, new)},
+				} {
+					if typed := slices.Replace(slices.Clone(made), i, i+1, t); t.New != "" && fits(typed) {
+						return typed
+					}
+				}
+			}
 		}
 	}
 	return nil
@@ -139,7 +175,32 @@ func typedBefore(e event, n int, place func(text.Text) text.Set) text.Set {
 
 // hunks is the form in which two sets over one text can be compared.
 func hunks(before text.Text, s text.Set) text.Set {
-	return text.Canonical(before, text.Minimize(before, s))
+	return text.Canonical(before, minimal(before, s))
+}
+
+// minimal is a set cut down to what it changes: as it is, or line by line if that is less.
+func minimal(before text.Text, s text.Set) text.Set {
+	narrow, wide := text.Minimize(before, s), text.Minimize(before, wholeLines(before, s))
+	if weight(wide) < weight(narrow) {
+		return wide
+	}
+	return narrow
+}
+
+// wholeLines widens edits to the lines that they are in: one that begins or ends within a word hides which lines are the same.
+func wholeLines(before text.Text, s text.Set) text.Set {
+	var out text.Set
+	for i, e := range s {
+		from, to := before.LineStart(before.Line(e.Start)), before.LineStart(before.Line(e.End)+1)
+		if n := len(out); n > 0 && from <= out[n-1].End { // it goes on in a line of the one before, or in the next
+			last := &out[n-1]
+			last.New = last.New[:len(last.New)-(last.End-s[i-1].End)] + before.Slice(s[i-1].End, e.Start) + e.New + before.Slice(e.End, max(to, e.End))
+			last.End = max(to, e.End)
+			continue
+		}
+		out = append(out, text.Edit{Start: from, End: max(to, e.End), New: before.Slice(from, e.Start) + e.New + before.Slice(e.End, max(to, e.End))})
+	}
+	return out
 }
 
 // alike is the same for hunks that differ in line ends alone: an editor may write its own.

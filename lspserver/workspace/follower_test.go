@@ -126,3 +126,30 @@ func TestFollowerFindsNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestWholeLines compares edits with what they are when widened to whole lines: they lead to the same text, and each begins a line.
+func TestWholeLines(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		piece := rapid.SampledFrom([]string{"a", "b", "\n", "\r\n", " "})
+		base := text.New(strings.Join(rapid.SliceOfN(piece, 0, 20).Draw(r, "text"), ""))
+		var s text.Set
+		for at := 0; ; {
+			start := at + rapid.IntRange(0, 6).Draw(r, "gap")
+			end := start + rapid.IntRange(0, 4).Draw(r, "old")
+			if end > base.Len() {
+				break
+			}
+			s = append(s, text.Edit{Start: start, End: end, New: strings.Join(rapid.SliceOfN(piece, 0, 3).Draw(r, "new"), "")})
+			at = end + 1
+		}
+		wide := wholeLines(base, s)
+		if err := wide.Validate(base); err != nil || !wide.Apply(base).Equal(s.Apply(base)) {
+			r.Fatalf("%q: %v widened to %v: %v", base.String(), s, wide, err)
+		}
+		for _, e := range wide {
+			if base.LineStart(base.Line(e.Start)) != e.Start {
+				r.Fatalf("%q: %v begins in a line", base.String(), e)
+			}
+		}
+	})
+}

@@ -100,7 +100,8 @@ func (a *attempt) planRevert() (plan, error) {
 		b.carry(text.Diff(b.now, f.text))
 	}
 	b.rev = f.rev
-	if !f.open() && f.discardedBy(b.first) {
+	after := b.set.Apply(f.text)
+	if !f.open() && f.discardedBy(b.first) || after.Equal(f.text) {
 		b.set = nil
 	}
 	switch {
@@ -112,7 +113,7 @@ func (a *attempt) planRevert() (plan, error) {
 	case f.doc.sync != inSync || f.doc.rivals > 0:
 		return plan{}, a.unknown("the editor put it at the wrong place, and that cannot be taken back")
 	}
-	p := plan{before: f.text, set: b.set, after: b.set.Apply(f.text)}
+	p := plan{before: f.text, set: b.set, after: after}
 	if !f.doc.unversioned {
 		v := f.doc.version
 		p.version = &v

@@ -34,6 +34,7 @@ type buffer struct {
 	mute   bool                   // never answers
 	drop   bool                   // answers applied and does nothing
 	join   string                 // typed at the start, in the same notification as the edit
+	above  string                 // typed at the start before the edit, which comes to its old places, and told with it in one range
 	late   time.Duration          // echo after the reply
 	whole  bool                   // tells whole texts
 	ends   bool                   // ends every text with a line end
@@ -131,6 +132,11 @@ func (b *buffer) apply(ctx context.Context, d Delivery) (bool, string, error) {
 	if *d.Version != b.ver && !b.blind {
 		return b.lies, "version", nil
 	}
+	if b.above != "" {
+		typed := b.above
+		b.above = ""
+		return b.inOne(typed, d.Edits), "", nil
+	}
 	var edits []text.Edit
 	for _, e := range d.Edits {
 		edits = append(edits, text.Edit{Start: b.offset(e.Range.Start), End: b.offset(e.Range.End), New: e.New})
@@ -162,6 +168,27 @@ func (b *buffer) apply(ctx context.Context, d Delivery) (bool, string, error) {
 		return false, "", ctx.Err()
 	}
 	return true, "", nil
+}
+
+// inOne types at the start, makes the edits at the places that they were sent for, and tells of it all in one range.
+func (b *buffer) inOne(typed string, edits []TextEdit) bool {
+	mid := text.New(typed + b.text)
+	var set text.Set
+	for _, e := range edits {
+		start, _ := mid.Offset(e.Range.Start, text.UTF16)
+		end, _ := mid.Offset(e.Range.End, text.UTF16)
+		set = append(set, text.Edit{Start: start, End: end, New: e.New})
+	}
+	old, now := b.text, set.Apply(mid).String()
+	from, to := 0, 0
+	for from < min(len(old), len(now)) && old[from] == now[from] {
+		from++
+	}
+	for to < min(len(old), len(now))-from && old[len(old)-1-to] == now[len(now)-1-to] {
+		to++
+	}
+	b.change([]text.Edit{{Start: from, End: len(old) - to, New: now[from : len(now)-to]}})
+	return true
 }
 
 // rename renames as an editor does: on disk, and its document from one name to the other, with the text that is not saved.
