@@ -78,16 +78,16 @@ func Exhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// errSlow says that a trial of the sandbox was not over in time, as on a system that is very busy.
+// errSlow says that a trial of the sandbox was not over in time, as on a very busy system.
 var errSlow = fmt.Errorf("a trial of the sandbox was not over after %v", trialTime)
 
-// trialTime is how long a trial of the sandbox may take. It takes milliseconds on a system that is not busy.
+// trialTime is how long a trial of the sandbox may take: milliseconds, where a system is not busy.
 const trialTime = 30 * time.Second
 
 // undecided reports whether a trial of the sandbox has failed for a reason that says nothing of it.
 func undecided(err error) bool { return Exhausted(err) || errors.Is(err, errSlow) }
 
-// unsettled is the level while the sandbox cannot be tried out because too many files are open, or in time.
+// unsettled is the level while too many files are open to try the sandbox out, or it took too long.
 func unsettled(err error) Level {
 	return Level{Reason: "the sandbox could not be tried out, which is done again at the next command: " + err.Error()}
 }
