@@ -91,7 +91,7 @@ var heartFiles = []struct {
 }
 
 const (
-	heartReached = 220 // 210 with the search; the follower, the table and the revert have more functions, each shorter: functions that static calls from Commit reach
+	heartReached = 221 // 210 with the search; the follower, the table and the revert have more functions, each shorter: functions that static calls from Commit reach
 	heartUpward  = 7   // calls from a part to one above it
 )
 

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -108,6 +109,20 @@ func part(before, after text.Text, pending, change text.Set) (ours, theirs, rest
 		made = text.Diff(ours.Apply(before), after)
 	}
 	return ours, made, rest
+}
+
+// lightest is the weight of the lightest edit of a set that has very many, and else 0: to look at each of them for each key that is typed
+// would take longer than the next key.
+func lightest(s text.Set) int {
+	const many = 200
+	least := 0
+	if len(s) > many {
+		least = math.MaxInt
+		for _, e := range s {
+			least = min(least, len(e.New)) // at a wrong place it may delete less
+		}
+	}
+	return least
 }
 
 // removed is how many bytes a set deletes.
@@ -223,6 +238,7 @@ func moved(s, over text.Set) text.Set {
 type trail struct {
 	right, wrong follower
 	at           int // how many changes it has been through
+	least        int // what a change weighs at least that may have hunks of it; 0 where all changes are looked at
 }
 
 // follow goes through the changes that have come since the last time. place gives the edit at the places that were sent, over another
@@ -230,6 +246,7 @@ type trail struct {
 func (t *trail) follow(d *delivery, place func(text.Text) text.Set, again bool) {
 	if t.at == 0 {
 		t.right = follow(d.base, d.set)
+		t.least = lightest(t.right.edit)
 	}
 	for t.at < len(d.events) {
 		from, to := t.at, t.at+1
@@ -266,6 +283,11 @@ func (t *trail) step(d *delivery, from, to int, place func(text.Text) text.Set, 
 		if t.right.others(composed(d.events[:to])); was.complete() && len(t.right.now.Set) == 0 && !t.right.met() {
 			t.right = was
 		}
+		t.wrong = follower{}
+		return
+	}
+	if weight(change) < t.least && !t.right.begun() && t.right.now.Coalesced == 0 && !t.found() {
+		t.right.others(change)
 		t.wrong = follower{}
 		return
 	}

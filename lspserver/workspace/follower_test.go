@@ -153,3 +153,30 @@ func TestWholeLines(t *testing.T) {
 		}
 	})
 }
+
+// TestFollowerOfManyHunks follows an edit of more hunks than are looked at for each key: keys before it change nothing, and it is found.
+func TestFollowerOfManyHunks(t *testing.T) {
+	var b strings.Builder
+	for i := range 600 {
+		fmt.Fprintf(&b, "line%d one%d\n", i, i)
+	}
+	base := text.New(b.String())
+	var edit text.Set
+	for l := 0; l < 600; l += 2 {
+		edit = append(edit, text.Edit{Start: base.LineStart(l), End: base.LineStart(l) + 4, New: "LINE"})
+	}
+	d := &delivery{base: base, set: edit}
+	now, typed := base, text.Set(nil)
+	for i := range 5 {
+		at := now.LineStart(301) + i
+		s := text.Set{{Start: at, End: at, New: "x"}}
+		d.events = append(d.events, event{set: s, before: now, after: s.Apply(now)})
+		now, typed = s.Apply(now), text.Compose(typed, s)
+	}
+	set := text.Rebase(base, edit, typed).Set
+	d.events = append(d.events, event{set: set, before: now, after: set.Apply(now)})
+	d.trail.follow(d, func(text.Text) text.Set { return edit }, false)
+	if in, f := d.trail.shows(); in != complete || f.mixed || f.from != 5 || f.to != 6 {
+		t.Errorf("%s: %+v", inputNames[in], f)
+	}
+}
