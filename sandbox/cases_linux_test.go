@@ -315,8 +315,9 @@ func TestAsOrdinaryUser(t *testing.T) {
 	dir, err := os.MkdirTemp("/var/tmp", "tandem-test-")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	self, err := os.ReadFile("/proc/self/exe")
-	must(t, err, os.WriteFile(dir+"/test", self, 0o755), os.Mkdir(dir+"/tmp", 0o777), os.Chmod(dir, 0o755), os.Chmod(dir+"/tmp", 0o777))
+	self, err := os.Executable()
+	// Another process copies it: a child that is forked while a file is open for writing here keeps it open, and then it cannot be run.
+	must(t, err, exec.Command("cp", "--", self, dir+"/test").Run(), os.Chmod(dir+"/test", 0o755), os.Mkdir(dir+"/tmp", 0o777), os.Chmod(dir, 0o755), os.Chmod(dir+"/tmp", 0o777))
 	again := exec.Command(dir+"/test", "-test.run=^(TestCase|TestConfined)", "-test.skip=^TestCaseS04Tools$/^go$", "-test.v") // go would compile its library anew
 	again.Dir, again.Env = "/", []string{"PATH=/usr/local/go/bin:/usr/bin:/bin", "TMPDIR=" + dir + "/tmp", "HOME=" + dir + "/tmp", testLevel + "=" + os.Getenv(testLevel)}
 	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

@@ -147,8 +147,9 @@ func each(t *testing.T, f func(t *testing.T, b bench)) {
 			b := bench{top: top, work: top + "/home/work", secret: top + "/home/.ssh", program: top + "/program", uid: uid}
 			must(t, os.MkdirAll(b.work+"/sub", 0o777), os.Mkdir(b.secret, 0o700), os.WriteFile(b.secret+"/id", []byte("the key"), 0o600),
 				os.WriteFile(top+"/home/.bashrc", []byte("rc"), 0o644), os.WriteFile(top+"/home/plain", []byte("plain"), 0o644))
-			self, err := os.ReadFile("/proc/self/exe")
-			must(t, err, os.WriteFile(b.program, self, 0o755), filepath.Walk(top, func(at string, _ os.FileInfo, err error) error {
+			self, err := os.Executable()
+			// Another process copies it: a child that is forked while a file is open for writing here keeps it open, and then it cannot be run.
+			must(t, err, exec.Command("cp", "--", self, b.program).Run(), os.Chmod(b.program, 0o755), filepath.Walk(top, func(at string, _ os.FileInfo, err error) error {
 				return errors.Join(err, os.Chown(at, uid, uid))
 			}))
 			must(t, os.Chmod(top, 0o755))
