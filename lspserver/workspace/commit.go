@@ -385,8 +385,8 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 	defer f.mu.Unlock()
 	l.Before, l.BeforeVersion, l.Set, l.Rebased, l.Over, l.By = made.Before, made.BeforeVersion, allOf(made.Before), made.Rebased, made.Over, made.By
 	l.Attempts += made.Attempts
-	if i := slices.IndexFunc(f.revisions, func(r filetime.Revision) bool { return r.Rev == made.Rev }); i >= 0 && len(f.revisions) > i+1 {
-		f.claim(i, len(f.revisions), c)
+	if f.rev != made.Rev {
+		f.claim(made.Rev, f.rev, c)
 	}
 	l.Rev = f.rev
 	return l, nil

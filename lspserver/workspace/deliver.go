@@ -415,7 +415,7 @@ func (a *attempt) judge(p plan, d *delivery, s state, r *reply) (filetime.Landed
 		return filetime.LandedFile{}, false, nil
 	case s == landed && d.found != nil:
 		first, last := a.own(d)
-		a.claim(first.rev, last.rev, a.c)
+		a.f.claim(first.rev, last.rev, a.c)
 		p.before, p.after = first.before, last.after
 		if typed := composed(d.events[:d.found.from]); len(typed) > 0 {
 			p.theirs, p.by = text.Canonical(a.e.Base, text.Compose(p.theirs, typed)), p.by.Plus(filetime.User)
@@ -463,17 +463,6 @@ func (a *attempt) own(d *delivery) (first, last event) {
 		d.found.to, d.found.mixed = i+1, false
 	}
 	return d.events[d.found.from], d.events[d.found.to-1]
-}
-
-// claim makes the revisions from first to last one by a change. f.mu is held.
-func (a *attempt) claim(first, last uint64, c filetime.Change) {
-	is := func(rev uint64) func(filetime.Revision) bool {
-		return func(r filetime.Revision) bool { return r.Rev == rev }
-	}
-	i, j := slices.IndexFunc(a.f.revisions, is(first)), slices.IndexFunc(a.f.revisions, is(last))
-	if i >= 0 && j >= i {
-		a.f.claim(i, j+1, c)
-	}
 }
 
 // told reports that the editor tells of the change: the text with which a document is opened or closed is none.
@@ -553,7 +542,7 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 		if err := a.w.refresh(f); err != nil {
 			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)
 		}
-		a.claim(f.rev, f.rev, a.c)
+		a.f.claim(f.rev, f.rev, a.c)
 	}
 	l := a.landed(p, f.rev)
 	l.Source = "disk"

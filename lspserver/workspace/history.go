@@ -136,18 +136,27 @@ func (h *history) unsaved() (revs []filetime.Revision, ok bool) {
 	return h.after(h.savedRev)
 }
 
-// claim makes revisions i to j one by a tool call.
-func (h *history) claim(i, j int, c filetime.Change) {
-	one := revisionOf(c, h.revisions[j-1].Rev, composeRevisions(h.revisions[i:j]))
-	h.revisions = append(append(h.revisions[:i:i], one), h.revisions[j:]...)
+// claim makes the revisions from first to last one, by a change.
+func (h *history) claim(first, last uint64, c filetime.Change) {
+	if i, j := h.span(first, last); i < j {
+		h.replace(first, last, revisionOf(c, last, composeRevisions(h.revisions[i:j])))
+	}
+}
+
+// span is where the revisions from first to last stand: from index i and up to j. It is empty if the history does not have them.
+func (h *history) span(first, last uint64) (i, j int) {
+	i = slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Rev == first })
+	j = slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Rev == last })
+	if i < 0 || j < i {
+		return 0, 0
+	}
+	return i, j + 1
 }
 
 // replace puts other revisions into the place of those from first to last, which lead to the same text.
 func (h *history) replace(first, last uint64, by ...filetime.Revision) {
-	i := slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Rev == first })
-	j := slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Rev == last })
-	if i >= 0 && j >= i {
-		h.revisions = slices.Replace(slices.Clone(h.revisions), i, j+1, by...)
+	if i, j := h.span(first, last); i < j {
+		h.revisions = slices.Replace(slices.Clone(h.revisions), i, j, by...)
 	}
 }
 

@@ -151,7 +151,8 @@ func TestRestores(t *testing.T) {
 			switch rapid.IntRange(0, 5).Draw(t, "then") {
 			case 0:
 				i := rapid.IntRange(0, n-1).Draw(t, "from")
-				h.claim(i, rapid.IntRange(i+1, n).Draw(t, "to"), filetime.Change{Session: "s", Call: "c"})
+				to := rapid.IntRange(i+1, n).Draw(t, "to")
+				h.claim(h.revisions[i].Rev, h.revisions[to-1].Rev, filetime.Change{Session: "s", Call: "c"})
 			case 1:
 				at := h.revisions[n-1]
 				h.replace(at.Rev, at.Rev, filetime.Revision{Rev: at.Rev - 1, Part: true}, filetime.Revision{Rev: at.Rev, Set: at.Set})

@@ -120,7 +120,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	}
 	f.disk.charset = final.stat.charset
 	w.record(f, p.set, filetime.User)
-	f.claim(len(f.revisions)-1, len(f.revisions), tx.change)
+	f.claim(f.rev, f.rev, tx.change)
 	l = p.landed(f, true)
 	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
 	if l.Mode = e.Mode; e.Delete {
@@ -212,7 +212,7 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 		f.doc.editorText = &p.before
 	}
 	w.record(f, p.set, filetime.User)
-	f.claim(len(f.revisions)-1, len(f.revisions), tx.change)
+	f.claim(f.rev, f.rev, tx.change)
 	f.markSaved()
 	l = p.landed(f, true)
 	l.Source = "disk"

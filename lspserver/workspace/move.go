@@ -116,7 +116,7 @@ func (w *Workspace) vacant(f, t *file, earlier []filetime.FileEdit) error {
 func (w *Workspace) moved(f, t *file, c filetime.Change, source string) filetime.LandedFile {
 	clean := !t.dirty()
 	w.record(t, nil, filetime.User)
-	t.claim(len(t.revisions)-1, len(t.revisions), c)
+	t.claim(t.rev, t.rev, c)
 	if clean {
 		t.markSaved()
 	}

@@ -59,7 +59,7 @@ func (a *attempt) strayed(d *delivery) {
 // is a change that a person has asked for, so that no view and no undo knows it. f.mu is held.
 func (a *attempt) misplace(d *delivery) {
 	first, last := a.own(d)
-	a.claim(first.rev, last.rev, filetime.Change{ForUser: true})
+	a.f.claim(first.rev, last.rev, filetime.Change{ForUser: true})
 	b := a.back
 	for _, e := range d.events[:d.found.from] {
 		b.carry(e.set)
