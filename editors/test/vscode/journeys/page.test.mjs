@@ -66,6 +66,8 @@ describe('the page of the chat', { skip, timeout: 120_000 }, () => {
     assert.deepEqual(await posted(), [{ type: 'ready' }]);
     await send({ type: 'state', state: EMPTY, setup: SETUP, history: ['older', 'old'] });
     await events(SESSION);
+    // Messages of a window arrive later than the call that posts them: keys before the set-up would complete nothing.
+    await page.locator('textarea[placeholder*="@ names"]').waitFor();
   });
 
   const send = (...messages) => page.evaluate((all) => all.forEach((m) => window.postMessage(m, '*')), messages);
