@@ -437,9 +437,9 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
-// TestPublishedDiagnostics: findings of a server that publishes are those of the present text, also
-// of all its files; what it said of an older text is not shown beside a new one, and a file that an
-// answer is due for is not named clean.
+// TestPublishedDiagnostics: published diagnostics are shown for the present text alone, also where
+// those of all files are asked for. Diagnostics of an older text are left out, and a file whose
+// diagnostics are still due is not called clean.
 func TestPublishedDiagnostics(t *testing.T) {
 	s := &scripted{}
 	w, _ := serving(t, s, map[string]string{"project": "", "a.x": "a\n", "b.x": "b\n", "c.x": "c\n"})

@@ -230,8 +230,7 @@ func replaceLoneSurrogates(body []byte) bool {
 	return replaced
 }
 
-// escapedUnit is the code unit of the \u escape that b begins with, -1 where it begins with
-// another.
+// escapedUnit reads the \u escape at the start of b as a UTF-16 code unit; -1 if there is none.
 func escapedUnit(b []byte) int {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1

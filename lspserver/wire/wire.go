@@ -271,7 +271,7 @@ func (c *Conn) finish() {
 		if s.unanswered > 0 {
 			c.log.Warn("handlers have not returned", "requests", s.unanswered)
 		}
-		s.unanswered = -1 << 30 // nobody waits for them any more
+		s.unanswered = -1 << 30 // later answers are not counted: waiting is over
 		s.allAnswered.Broadcast()
 	})
 	s.mu.Lock()

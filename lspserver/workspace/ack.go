@@ -42,7 +42,7 @@ func (a *attempt) acknowledged(d *delivery, r *reply) bool {
 	is := func(e event) bool { return e.version == *r.landed && e.told() }
 	i := slices.IndexFunc(d.events, is)
 	if i < 0 {
-		return false // no change was needed, or it was told of together with a later one
+		return false // the edit changed nothing, or one notification has it and a later change
 	}
 	j := i + 1
 	for j < len(d.events) && is(d.events[j]) {

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// budget is how long an edit is sent again.
+	// sendBudget is how long an edit is sent again.
 	sendBudget = 10 * time.Second
-	// grace is the timeout of the reply to the last try, and how much longer a call waits for a repair.
+	// replyTimeout is the timeout of the reply to the last try, and how much longer a call waits for a revert.
 	replyTimeout = 4 * time.Second
-	// silence is the timeout of the echo after a reply.
+	// echoTimeout is how long a reply is waited for after the document shows the edit, or the document after the cancel of a turn.
 	echoTimeout = 2 * time.Second
-	// patience is the number of quick refusals after which sending waits for a gap in the typing.
+	// After maxQuickRefusals refusals sending waits for a gap in the typing, of minGap at least.
 	maxQuickRefusals = 5
 	minGap           = 150 * time.Millisecond
 	// blindGap is how long a document must have been quiet before it gets an edit without a version that would be checked.
 	blindGap = 300 * time.Millisecond
 	// revertTime is how long the revert of an edit that landed at the wrong place goes on after its call has been answered.
 	revertTime = 10 * time.Minute
-	// passTimeout is how long an edit is waited for that the editor has probably passed over.
+	// passTimeout is the timeout of the change where the editor has probably passed over the edit.
 	passTimeout = 3 * time.Second
-	// heldTime is how long an edit is waited for after a yes: editors hold changes back while somebody types.
+	// heldTime is the timeout of the change after a reply that says "applied": editors hold changes back while somebody types.
 	heldTime = 2 * time.Minute
-	// A client that has told of nothing for quietTime is waited for until quietTimeout after its yes.
+	// quietTimeout is the timeout of the change in a client that has sent nothing about a document for quietTime.
 	quietTime    = 30 * time.Second
 	quietTimeout = 12 * time.Second
 )
@@ -58,12 +58,12 @@ type delivery struct {
 	kept   *delivery // the same edit for an editor that keeps the final line end, see look
 	fed    int       // how many of the events the state has been fed with
 	acked  bool      // the version that the reply names has been looked at
-	found  *follower // what has found the edit
+	found  *follower // the one that has found the edit, or nil
 }
 
 // commitEditor lands an edit in the editor: it sends the edit for the version that it was computed for, takes the reply
 // as a hint, and the echo, the document's own changes, as proof. If the document has changed meanwhile, the edit is
-// rebased and sent again; if it was applied at old coordinates, it is repaired.
+// rebased and sent again; if it was applied at old coordinates, it is reverted and sent again.
 func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
 	a := &attempt{w: w, f: f, e: e, c: c}
 	if isHeld(f) {
@@ -109,7 +109,7 @@ func reasonOf(err error) string {
 // errReverting says that the time of a misplaced edit is up before it could be reverted.
 var errReverting = errors.New("the revert goes on")
 
-// openedForUs says that the document is open only because of the edit, or of a request before it, and so is to be saved, unless
+// openedForEdit reports that the document is open only because of the edit, or of a request before it, and so is to be saved, unless
 // something was typed into it. An editor may add or remove the line end at the end of the text.
 func (a *attempt) openedForEdit() bool {
 	f := a.f

@@ -155,8 +155,8 @@ func (l *Rules) excludes(s *subject) bool {
 	return false
 }
 
-// ruleList is what the files that say what is ignored have said so far, on the way down to a
-// folder. It is immutable; the zero value ignores nothing.
+// ruleList has the rules of the ignore files from the root down to a folder. It is immutable; the
+// zero value ignores nothing.
 type ruleList struct{ list []rule }
 
 // add adds the lines of a file. folder are the names of its folder, relative to where the rules

@@ -178,7 +178,7 @@ func TestF051Languages(t *testing.T) {
 			t.Errorf("%s: %q", language, got)
 		}
 	}
-	if got := words.Of("%s: nobody translated this", "x").In(words.Chinese); got != "x: nobody translated this" {
+	if got := words.Of("%s: not translated", "x").In(words.Chinese); got != "x: not translated" {
 		t.Error(got)
 	}
 }
