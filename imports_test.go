@@ -300,7 +300,6 @@ var libraries = map[string][]string{
 	"github.com/fsnotify/fsnotify":                    {"filetime/watch", "sandbox/search/index"},
 	"github.com/sergi/go-diff":                        {"filetime/text/show"},
 	"github.com/google/jsonschema-go":                 {"tools/schema"},
-	"github.com/anthropics/anthropic-sdk-go":          {"agent/model/anthropic"},
 	"github.com/sashabaranov/go-openai":               {"agent/model/openaichat", "agent/model/openai"},
 	"github.com/tailscale/hujson":                     {"agent/config", "tools/syntax"},
 	"github.com/pelletier/go-toml/v2":                 {"tools/syntax"},

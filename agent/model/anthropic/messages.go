@@ -2,7 +2,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,10 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"tandem/agent/model"
 	"tandem/agent/model/wire"
@@ -38,10 +33,10 @@ type messages struct {
 	*wire.Client
 	// said is kept apart for services that take thoughts without a signature, and for those that
 	// want one.
-	said [2]wire.Grown[model.Message, sdk.MessageParam]
+	said [2]wire.Grown[model.Message, message]
 	// signed says that the service wants one.
 	signed atomic.Bool
-	tools  wire.Grown[model.ToolSpec, sdk.ToolUnionParam]
+	tools  wire.Grown[model.ToolSpec, tool]
 }
 
 func (m *messages) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
@@ -74,21 +69,7 @@ func isSigned(t model.Thought) bool {
 func (m *messages) stream(ctx context.Context, r model.Request, signed bool, on func(model.Delta)) (model.Response, error) {
 	x := m.Start(ctx)
 	defer x.End()
-	// The library's own constructors would read keys and addresses from the environment and the
-	// home folder.
-	client := sdk.Client{Options: []option.RequestOption{
-		option.WithBaseURL(m.BaseURL), option.WithHTTPClient(x), option.WithMaxRetries(0),
-	}}
-	if m.Key != "" {
-		client.Options = append(client.Options, option.WithAPIKey(m.Key))
-	}
-	var resp *http.Response
-	var err error
-	if x.Body, err = m.body(r, signed); err == nil {
-		empty := []byte("{}") // x.Body is sent instead
-		err = client.Post(x.Context(), "v1/messages", empty, &resp, option.WithHeader("Accept", "text/event-stream"))
-	}
-	if err != nil {
+	if err := m.send(x, r, signed); err != nil {
 		return model.Response{}, x.Fail(err)
 	}
 	a := answer{m: m, on: on, calls: wire.Calls{On: on, Model: m.Name()}, blocks: map[int64]*block{}}
@@ -101,43 +82,61 @@ func (m *messages) stream(ctx context.Context, r model.Request, signed bool, on 
 	return x.Answered(end, on)
 }
 
+// send posts a request. Its answer is a stream of events.
+func (m *messages) send(x *wire.Exchange, r model.Request, signed bool) error {
+	var err error
+	if x.Body, err = m.body(r, signed); err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(x.Context(), http.MethodPost, m.BaseURL+"/v1/messages", http.NoBody)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Anthropic-Version", "2023-06-01")
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "tandem")
+	if m.Key != "" {
+		req.Header.Set("X-Api-Key", m.Key)
+	}
+	_, err = x.Do(req)
+	return err
+}
+
 // body encodes a request, and of its lists only what the last one did not have. It says where the
 // service may cache what it has read: after the tools, after the system prompt, and after the two
 // newest messages of the person's side, so that what this request adds is found by the next one.
 func (m *messages) body(r model.Request, signed bool) (wire.Body, error) {
 	limits := limitsOf(m.Model)
-	message, tool := sdk.MessageParam{Role: "here"}, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: "here"}}
-	req := sdk.MessageNewParams{Model: m.Model, MaxTokens: limits.maxTokens, Messages: []sdk.MessageParam{message}}
+	said, offer := message{Role: "here"}, tool{Name: "here"}
+	req := request{Model: m.Model, MaxTokens: limits.maxTokens, Messages: []message{said}, Stream: true}
 	if limits.adaptive {
-		req.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{
-			Display: sdk.ThinkingConfigAdaptiveDisplaySummarized,
-		}
+		req.Thinking = &thinkingConfig{Display: "summarized", Type: "adaptive"}
 	}
 	if len(r.Tools) > 0 {
-		req.Tools = []sdk.ToolUnionParam{tool}
+		req.Tools = []tool{offer}
 	}
 	for _, msg := range r.Messages {
 		if msg.Role == model.System && strings.TrimSpace(msg.Text) != "" {
-			req.System = append(req.System, sdk.TextBlockParam{Text: msg.Text})
+			req.System = append(req.System, textBlock(msg.Text))
 		}
 	}
 	if n := len(req.System); n > 0 {
-		req.System[n-1].CacheControl = sdk.NewCacheControlEphemeralParam()
+		req.System[n-1].CacheControl = ephemeral
 	}
 	head, err := wire.Encode(req)
-	head = append(bytes.TrimSuffix(head, []byte("}")), `,"stream":true}`...)
 	body := wire.Body{head}
 	if err == nil && len(r.Tools) > 0 {
-		body, err = m.tools.Fill(body, tool, r.Tools, offered())
+		body, err = m.tools.Fill(body, offer, r.Tools, offered())
 	}
 	if err == nil {
-		said := &m.said[0]
+		list := &m.said[0]
 		if signed {
-			said = &m.said[1]
+			list = &m.said[1]
 		}
-		body, err = said.Fill(body, message, r.Messages, wire.Writing[model.Message, sdk.MessageParam]{
+		body, err = list.Fill(body, said, r.Messages, wire.Writing[model.Message, message]{
 			Same: model.Message.Same, End: marked,
-			Add: func(items []sdk.MessageParam, from []model.Message, i int) []sdk.MessageParam {
+			Add: func(items []message, from []model.Message, i int) []message {
 				return m.add(items, from, i, signed)
 			},
 		})
@@ -145,34 +144,30 @@ func (m *messages) body(r model.Request, signed bool) (wire.Body, error) {
 	return body, err
 }
 
-func offered() wire.Writing[model.ToolSpec, sdk.ToolUnionParam] {
-	return wire.Writing[model.ToolSpec, sdk.ToolUnionParam]{
+func offered() wire.Writing[model.ToolSpec, tool] {
+	return wire.Writing[model.ToolSpec, tool]{
 		Same: model.ToolSpec.Same,
-		Add: func(items []sdk.ToolUnionParam, from []model.ToolSpec, i int) []sdk.ToolUnionParam {
+		Add: func(items []tool, from []model.ToolSpec, i int) []tool {
 			t := from[i]
-			tool := &sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](wire.Schema(t))}
-			if t.Description != "" {
-				tool.Description = param.NewOpt(t.Description)
-			}
-			return append(items, sdk.ToolUnionParam{OfTool: tool})
+			return append(items, tool{InputSchema: wire.Schema(t), Name: t.Name, Description: t.Description})
 		},
-		End: func(items []sdk.ToolUnionParam, _ []model.ToolSpec) (map[int]sdk.ToolUnionParam, []sdk.ToolUnionParam) {
+		End: func(items []tool, _ []model.ToolSpec) (map[int]tool, []tool) {
 			last := len(items) - 1
-			tool := *items[last].OfTool
-			tool.CacheControl = sdk.NewCacheControlEphemeralParam()
-			return map[int]sdk.ToolUnionParam{last: {OfTool: &tool}}, nil
+			marked := items[last]
+			marked.CacheControl = ephemeral
+			return map[int]tool{last: marked}, nil
 		},
 	}
 }
 
 // add writes a message behind those before it; the system prompt is none of them.
-func (m *messages) add(items []sdk.MessageParam, from []model.Message, i int, signed bool) []sdk.MessageParam {
+func (m *messages) add(items []message, from []model.Message, i int, signed bool) []message {
 	if from[i].Role == model.System {
 		return items
 	}
-	role, blocks := sdk.MessageParamRoleUser, m.blocks(from, i, signed)
+	role, blocks := string(model.User), m.blocks(from, i, signed)
 	if from[i].Role == model.Assistant {
-		role = sdk.MessageParamRoleAssistant
+		role = string(model.Assistant)
 	}
 	last := len(items) - 1
 	switch {
@@ -181,32 +176,23 @@ func (m *messages) add(items []sdk.MessageParam, from []model.Message, i int, si
 		// The results of all calls of one message belong into one message.
 		items[last].Content = append(items[last].Content, blocks...)
 	default:
-		items = append(items, sdk.MessageParam{Role: role, Content: blocks})
+		items = append(items, message{Role: role, Content: blocks})
 	}
 	return items
 }
 
 // marked are the two newest messages of the person's side, with the mark that the service may cache
 // what ends with them.
-func marked(items []sdk.MessageParam, _ []model.Message) (map[int]sdk.MessageParam, []sdk.MessageParam) {
-	other := map[int]sdk.MessageParam{}
+func marked(items []message, _ []model.Message) (map[int]message, []message) {
+	other := map[int]message{}
 	for i := len(items) - 1; i >= 0 && len(other) < 2; i-- {
-		if items[i].Role != sdk.MessageParamRoleUser {
+		if items[i].Role != string(model.User) {
 			continue
 		}
 		msg := items[i]
 		msg.Content = slices.Clone(msg.Content)
-		last := &msg.Content[len(msg.Content)-1]
-		switch block := *last; {
-		case block.OfText != nil:
-			last.OfText = new(*block.OfText)
-		case block.OfImage != nil:
-			last.OfImage = new(*block.OfImage)
-		case block.OfToolResult != nil:
-			last.OfToolResult = new(*block.OfToolResult)
-		}
-		if at := last.GetCacheControl(); at != nil {
-			*at = sdk.NewCacheControlEphemeralParam()
+		if last := &msg.Content[len(msg.Content)-1]; last.encoded == nil {
+			last.CacheControl = ephemeral
 			other[i] = msg
 		}
 	}
@@ -214,12 +200,12 @@ func marked(items []sdk.MessageParam, _ []model.Message) (map[int]sdk.MessagePar
 }
 
 // blocks gives the blocks that stand for from[i].
-func (m *messages) blocks(from []model.Message, i int, signed bool) []sdk.ContentBlockParamUnion {
+func (m *messages) blocks(from []model.Message, i int, signed bool) []content {
 	msg := from[i].Carried(carries)
-	var out []sdk.ContentBlockParamUnion
+	var out []content
 	text := func(t string) {
 		if strings.TrimSpace(t) != "" { // the service refuses an empty text
-			out = append(out, sdk.NewTextBlock(t))
+			out = append(out, textBlock(t))
 		}
 	}
 	switch msg.Role {
@@ -230,37 +216,33 @@ func (m *messages) blocks(from []model.Message, i int, signed bool) []sdk.Conten
 				fields := wire.Unsealed(*p.Thought)
 				last := len(out) - 1
 				switch {
-				case fields != nil && last >= 0 && out[last].OfText != nil: // of the text before it
+				case fields != nil && last >= 0 && out[last].Type == "text": // of the text before it
 					out[last] = extended(out[last], fields)
 				case wire.Typed(*p.Thought) && (!signed || isSigned(*p.Thought)):
-					out = append(out, param.Override[sdk.ContentBlockParamUnion](p.Thought.Sealed))
+					out = append(out, content{encoded: p.Thought.Sealed})
 				}
 			case p.Call != nil:
-				out = append(out, extended(sdk.NewToolUseBlock(
-					wire.IDOf(*p.Call, m.Name()), json.RawMessage(wire.Object(p.Call.Arguments)), wire.ToolName(p.Call.Name),
-				), wire.ExtraOf(*p.Call, m.Name())))
+				out = append(out, extended(content{
+					Type: "tool_use", ID: wire.IDOf(*p.Call, m.Name()), Name: wire.ToolName(p.Call.Name),
+					Input: json.RawMessage(wire.Object(p.Call.Arguments)),
+				}, wire.ExtraOf(*p.Call, m.Name())))
 			default:
 				text(p.Text)
 			}
 		}
 		return out
 	case model.Tool:
-		result := sdk.ToolResultBlockParam{ToolUseID: wire.AnsweredID(from, i, m.Name())}
-		if msg.Failed {
-			result.IsError = param.NewOpt(true)
-		}
+		result := content{Type: "tool_result", ToolUseID: wire.AnsweredID(from, i, m.Name()), IsError: msg.Failed}
 		if strings.TrimSpace(msg.Text) != "" || len(msg.Attachments) == 0 {
 			if strings.TrimSpace(msg.Text) == "" {
 				msg.Text = wire.Empty
 			}
-			result.Content = append(result.Content,
-				sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: msg.Text}})
+			result.Content = append(result.Content, textBlock(msg.Text))
 		}
 		for _, i := range msg.Attachments {
-			block := attached(i)
-			result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfImage: block.OfImage, OfDocument: block.OfDocument})
+			result.Content = append(result.Content, attached(i))
 		}
-		return append(out, sdk.ContentBlockParamUnion{OfToolResult: &result})
+		return append(out, result)
 	}
 	text(msg.Text)
 	for _, i := range msg.Attachments {
@@ -273,25 +255,22 @@ func (m *messages) blocks(from []model.Message, i int, signed bool) []sdk.Conten
 }
 
 // extended adds the fields that the service wants back to a block.
-func extended(block sdk.ContentBlockParamUnion, fields json.RawMessage) sdk.ContentBlockParamUnion {
+func extended(block content, fields json.RawMessage) content {
 	raw, err := wire.Encode(block)
 	if fields == nil || err != nil {
 		return block
 	}
-	return param.Override[sdk.ContentBlockParamUnion](wire.With(raw, fields))
+	return content{encoded: wire.With(raw, fields)}
 }
 
 // carries says what can be attached.
 func carries(a model.Attachment) bool { return a.Image() || a.PDF() }
 
-func attached(a model.Attachment) sdk.ContentBlockParamUnion {
+func attached(a model.Attachment) content {
 	_, data, _ := strings.Cut(wire.DataURL(a), ",")
-	if !a.PDF() {
-		return sdk.NewImageBlockBase64(a.MIMEType, data)
-	}
-	block := sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data})
-	if a.Name != "" {
-		block.OfDocument.Title = param.NewOpt(a.Name)
+	block := content{Type: "image", Source: &source{Data: data, MediaType: a.MIMEType, Type: "base64"}}
+	if a.PDF() {
+		block.Type, block.Title = "document", a.Name
 	}
 	return block
 }
