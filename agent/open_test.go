@@ -85,7 +85,7 @@ func TestOpeningEnds(t *testing.T) {
 // What several say at once to a turn that is just being opened is kept in the order in which it was said, once.
 func TestSteeredAtOnce(t *testing.T) {
 	const many = 50
-	st := store.NewMemory(1<<20, time.Now)
+	st := memory(t)
 	s, _ := newKeptSession(t, st, nil, play(t, "say one\n\nsay two\n\nsay three"))
 	turn, err := s.Begin(text("go"))
 	if err != nil {

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"tandem/agent/config"
 	"tandem/agent/model"
-	"tandem/agent/store"
 	"tandem/tools"
 	"tandem/tools/run"
 )
@@ -140,7 +138,7 @@ func TestLargeResultsAreKeptOnce(t *testing.T) {
 func TestLargeResultOfAProgram(t *testing.T) {
 	const end = "the end"
 	for size, whole := range map[int]bool{10: true, mostData - 1: false, 3 * mostData: false} { // with an é at the border
-		st := store.NewMemory(store.Quota, time.Now)
+		st := memory(t)
 		data := strings.Repeat("x", size%2) + strings.Repeat("é", size/2) + end
 		show := tool("show", tools.Read, tools.Alone, tools.Reads, func(context.Context, *tools.Env, note) (tools.Result, error) {
 			return tools.Result{Success: true, Data: data}, nil

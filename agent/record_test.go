@@ -26,6 +26,13 @@ import (
 	"tandem/tools/gate"
 )
 
+// memory gives a store in memory, which is closed with the test.
+func memory(t *testing.T) store.Store {
+	st := store.NewMemory(store.Quota, time.Now)
+	t.Cleanup(func() { _ = st.Close() }) // nothing of it is kept
+	return st
+}
+
 // stores gives each kind of store.
 func stores(t *testing.T) map[string]store.Store {
 	t.Helper()
@@ -34,7 +41,7 @@ func stores(t *testing.T) map[string]store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() }) // the folder goes with it
-	return map[string]store.Store{"memory": store.NewMemory(store.Quota, time.Now), "database": db}
+	return map[string]store.Store{"memory": memory(t), "database": db}
 }
 
 func TestGoOnAfterTheEndOfTheProcess(t *testing.T) {
@@ -156,7 +163,7 @@ type broken struct{ store.Store }
 func (broken) Append(string, ...store.Entry) error { return errors.New("the disk is full") }
 
 func TestNotKept(t *testing.T) {
-	st := broken{store.NewMemory(store.Quota, time.Now)}
+	st := broken{memory(t)}
 	s, c := newKeptSession(t, st, nil, play(t, "say One.\n\nsay Two.\n"))
 	for range 2 {
 		if r, err := s.Prompt(t.Context(), Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}}); err != nil || r.Stop != EndTurn {
@@ -184,7 +191,7 @@ func (f *full) Append(id string, entries ...store.Entry) error {
 
 // What could not be written is written once that is possible again, in its order.
 func TestKeptAgain(t *testing.T) {
-	st := &full{Store: store.NewMemory(store.Quota, time.Now)}
+	st := &full{Store: memory(t)}
 	s, c := newKeptSession(t, st, nil, play(t, "say One.\n\nsay Two.\n\nsay Three.\n"))
 	for i := range 3 {
 		st.is.Store(i == 1)
@@ -212,7 +219,7 @@ func TestKeptAgain(t *testing.T) {
 // Also where nothing more happens.
 func TestKeptAgainByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := &full{Store: store.NewMemory(store.Quota, time.Now)}
+		st := &full{Store: memory(t)}
 		s, c := newKeptSession(t, st, nil, play(t, "say One.\n"))
 		st.is.Store(true)
 		if r, err := s.Prompt(t.Context(), Input{Blocks: []prompt.Block{{Type: "text", Text: "Go."}}}); err != nil || r.Stop != EndTurn {
@@ -246,7 +253,7 @@ func (w *waited) Save(s store.Session) error {
 func TestSetWhileNotToBeWritten(t *testing.T) {
 	for _, next := range []string{"a prompt", "the end", "time"} {
 		synctest.Test(t, func(t *testing.T) {
-			st := &waited{Store: store.NewMemory(store.Quota, time.Now)}
+			st := &waited{Store: memory(t)}
 			s, _ := newKeptSession(t, st, nil, play(t, "say One.\n\nsay Two.\n"))
 			prompt := func() {
 				t.Helper()
@@ -293,7 +300,7 @@ func (j judging) Blob(hash string) (string, error) {
 
 // A change that landed before its process could say so is a change like others, and the call's result says that it landed.
 func TestLandedAtTheEnd(t *testing.T) {
-	st := &judging{Store: store.NewMemory(store.Quota, time.Now)}
+	st := &judging{Store: memory(t)}
 	inside, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	kit := tool("change", tools.Edit, tools.Alone, tools.Edits, func(context.Context, *tools.Env, note) (tools.Result, error) {
@@ -511,80 +518,75 @@ func reopened(t *testing.T, st store.Store) store.Store {
 	if err = errors.Join(err, st.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if stats.Path != "" {
-		if st, err = store.Open(stats.Path, store.Options{}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = st.Close() }) // the folder goes with it
+	if st, err = store.Open(stats.Path, store.Options{}); err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = st.Close() }) // the folder goes with it
 	return st
 }
 
 // What another process found out of changes that were on their way is told once, in words that fit.
 func TestOutcomesAreTold(t *testing.T) {
-	for name, st := range stores(t) {
-		t.Run(name, func(t *testing.T) {
-			if err := st.Save(store.Session{ID: "kept"}); err != nil {
-				t.Fatal(err)
+	st := stores(t)["database"] // what is in memory ends with its process
+	if err := st.Save(store.Session{ID: "kept"}); err != nil {
+		t.Fatal(err)
+	}
+	entry := func(kind store.Kind, turn int, call, body string) store.Entry {
+		return store.Entry{Time: time.Now(), Turn: turn, Kind: kind, Call: call, Body: []byte(body)}
+	}
+	err := st.Append("kept",
+		entry(store.Message, 1, "", `{"message":{"role":"user","text":"Go."}}`),
+		entry(store.Call, 1, "ended", `{"name":"edit_file"}`), entry(store.Result, 1, "ended", `{"result":{"success":true}}`),
+		entry(store.Call, 1, "open", `{"name":"edit_file"}`), entry(store.Running, 1, "open", `{}`),
+		entry(store.Call, 0, "mine", `{"name":"write_file"}`), entry(store.Running, 0, "mine", `{}`),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[int64]disk.Outcome{}
+	for _, c := range []struct {
+		call string
+		how  disk.Outcome
+	}{{"ended", disk.Foreign}, {"open", disk.NotLanded}, {"mine", disk.Landed}, {"undo", disk.Landed}, {"undo", disk.Partly}} {
+		id, err := st.Begin(disk.Intent{Session: "kept", Call: c.call, Tool: "tool", Files: []disk.Planned{{Path: "/w/" + c.call}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes[id] = c.how
+	}
+	st = reopened(t, st)
+	orphans, err := st.Orphans()
+	if err != nil || len(orphans) != 5 {
+		t.Fatal(orphans, err)
+	}
+	for _, o := range orphans {
+		if err := st.End(o.ID, outcomes[o.ID]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st = reopened(t, st)
+	for range 2 {
+		past, err := TakePast(t.Context(), st, "kept", filetimetest.New(), time.Now, func(store.Session) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notices []string
+		for _, e := range past.Events() {
+			if e.Notice != "" {
+				notices = append(notices, e.Notice)
 			}
-			entry := func(kind store.Kind, turn int, call, body string) store.Entry {
-				return store.Entry{Time: time.Now(), Turn: turn, Kind: kind, Call: call, Body: []byte(body)}
-			}
-			err := st.Append("kept",
-				entry(store.Message, 1, "", `{"message":{"role":"user","text":"Go."}}`),
-				entry(store.Call, 1, "ended", `{"name":"edit_file"}`), entry(store.Result, 1, "ended", `{"result":{"success":true}}`),
-				entry(store.Call, 1, "open", `{"name":"edit_file"}`), entry(store.Running, 1, "open", `{}`),
-				entry(store.Call, 0, "mine", `{"name":"write_file"}`), entry(store.Running, 0, "mine", `{}`),
-			)
-			if err != nil {
-				t.Fatal(err)
-			}
-			outcomes := map[int64]disk.Outcome{}
-			for _, c := range []struct {
-				call string
-				how  disk.Outcome
-			}{{"ended", disk.Foreign}, {"open", disk.NotLanded}, {"mine", disk.Landed}, {"undo", disk.Landed}, {"undo", disk.Partly}} {
-				id, err := st.Begin(disk.Intent{Session: "kept", Call: c.call, Tool: "tool", Files: []disk.Planned{{Path: "/w/" + c.call}}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				outcomes[id] = c.how
-			}
-			st = reopened(t, st)
-			orphans, err := st.Orphans()
-			if err != nil || len(orphans) != 5 {
-				t.Fatal(orphans, err)
-			}
-			for _, o := range orphans {
-				if err := st.End(o.ID, outcomes[o.ID]); err != nil {
-					t.Fatal(err)
-				}
-			}
-			st = reopened(t, st)
-			for range 2 {
-				past, err := TakePast(t.Context(), st, "kept", filetimetest.New(), time.Now, func(store.Session) error { return nil })
-				if err != nil {
-					t.Fatal(err)
-				}
-				var notices []string
-				for _, e := range past.Events() {
-					if e.Notice != "" {
-						notices = append(notices, e.Notice)
-					}
-				}
-				want := []string{
-					"The program ended while a change was on its way (tool). Nothing of it is in /w/open.",
-					"The program ended while a change was on its way (tool). It was carried out in /w/mine before the program ended.",
-					"The program ended while a change was on its way (tool). Whether it is in /w/undo cannot be told.",
-					"The program ended during this turn; what was running was not tried again.",
-				}
-				if d := cmp.Diff(want, notices); d != "" {
-					t.Error(d)
-				}
-				if text := past.history[len(past.history)-2].Text; !strings.Contains(text, "Nothing of it is in /w/open.") {
-					t.Errorf("the model is told %q", text)
-				}
-			}
-		})
+		}
+		want := []string{
+			"The program ended while a change was on its way (tool). Nothing of it is in /w/open.",
+			"The program ended while a change was on its way (tool). It was carried out in /w/mine before the program ended.",
+			"The program ended while a change was on its way (tool). Whether it is in /w/undo cannot be told.",
+			"The program ended during this turn; what was running was not tried again.",
+		}
+		if d := cmp.Diff(want, notices); d != "" {
+			t.Error(d)
+		}
+		if text := past.history[len(past.history)-2].Text; !strings.Contains(text, "Nothing of it is in /w/open.") {
+			t.Errorf("the model is told %q", text)
+		}
 	}
 }

@@ -272,7 +272,7 @@ func TestFaultW7StrictServices(t *testing.T) {
 			if problems != nil {
 				t.Fatal(problems)
 			}
-			st := store.NewMemory(store.Quota, time.Now)
+			st := memory(t)
 			var past *Past
 			for _, turns := range []int{2, 1} {
 				c := &client{}

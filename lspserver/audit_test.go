@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/config"
 	"tandem/agent/store"
 	"tandem/lspserver/conformance"
@@ -186,7 +187,7 @@ func (refusing) Intend(string, bool, ...store.Entry) error {
 // TestCaseE06 has calls made while nothing can be recorded: what changes something is refused, what only reads goes on.
 func TestCaseE06(t *testing.T) {
 	for name, so := range map[string]func(config.Config) (store.Store, error){
-		"full":      func(config.Config) (store.Store, error) { return refusing{store.NewMemory(store.Quota, time.Now)}, nil },
+		"full":      func(config.Config) (store.Store, error) { return refusing{agenttest.Store(t)}, nil },
 		"no store":  func(config.Config) (store.Store, error) { return nil, errors.New("the disk is full") },
 		"unwritten": nil,
 	} {

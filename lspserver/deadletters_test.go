@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/config"
 	"tandem/agent/store"
 	"tandem/lspserver/conformance"
@@ -19,7 +19,7 @@ import (
 // was refused, or failed by what was asked for, is none.
 func TestF223DeadLetters(t *testing.T) {
 	var mended atomic.Bool
-	kept := store.NewMemory(store.Quota, time.Now)
+	kept := agenttest.Store(t)
 	type in struct {
 		Secret string `json:"secret,omitempty" desc:"x"`
 		How    string `json:"how" desc:"x"`

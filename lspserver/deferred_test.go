@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/config"
 	"tandem/agent/store"
 )
@@ -73,7 +73,7 @@ func TestF027_F028_F029_F031_F181Deferred(t *testing.T) {
 	g := &guest{answer: func(i invocation) (any, error) { return "ran " + i.Name, nil }}
 	o := g.options()
 	o.Settings, o.Root = s.settings(), folder(t)
-	kept := store.NewMemory(16<<20, time.Now)
+	kept := agenttest.Store(t)
 	so := options(map[string]string{"MOCK_KEY": "right"})
 	so.Store = func(config.Config) (store.Store, error) { return kept, nil }
 	r := start(t, o, so)

@@ -12,6 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tandem/agent/config"
+	"tandem/agent/store"
 	"tandem/lspserver/conformance"
 )
 
@@ -91,6 +93,8 @@ func TestF086ShutdownEndsAStubbornCommand(t *testing.T) {
 func TestF086_F257_CaseA09EndOfInputLeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	asked, release := make(chan struct{}, 1), make(chan struct{})
+	so := options(nil)
+	so.Store = func(config.Config) (store.Store, error) { return store.NewMemory(store.Quota, time.Now), nil }
 	r := start(t, conformance.Options{
 		Ask: func(_ int, a conformance.Ask) string {
 			if strings.Contains(a.ToolCall.Title, "sleep") {
@@ -100,7 +104,7 @@ func TestF086_F257_CaseA09EndOfInputLeavesNothing(t *testing.T) {
 			<-release
 			return "allow_once"
 		},
-	}, options(nil))
+	}, so)
 	r.write("a.txt", "one\n")
 	if err := r.Open("a.txt"); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/store"
@@ -135,12 +136,12 @@ func TestFaultsInside(t *testing.T) {
 		}},
 		{"the store", "fine", "end_turn", func(o *lspserver.Options) {
 			o.Store = func(config.Config) (store.Store, error) {
-				return &faultyStore{Store: store.NewMemory(store.Quota, time.Now)}, nil
+				return &faultyStore{Store: agenttest.Store(t)}, nil
 			}
 		}},
 		{"the store amid a turn", "half", "end_turn", func(o *lspserver.Options) {
 			o.Store = func(config.Config) (store.Store, error) {
-				return &faultyStore{Store: store.NewMemory(store.Quota, time.Now), text: "Half"}, nil
+				return &faultyStore{Store: agenttest.Store(t), text: "Half"}, nil
 			}
 		}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/config"
 	"tandem/agent/store"
 	"tandem/lspserver/conformance"
@@ -17,9 +18,9 @@ type opening struct {
 	opened, may, closed chan struct{}
 }
 
-func newOpening() *opening {
+func newOpening(t *testing.T) *opening {
 	return &opening{
-		Store: store.NewMemory(1<<20, time.Now), opened: make(chan struct{}, 9), may: make(chan struct{}), closed: make(chan struct{}, 9),
+		Store: agenttest.Store(t), opened: make(chan struct{}, 9), may: make(chan struct{}), closed: make(chan struct{}, 9),
 	}
 }
 
@@ -47,7 +48,7 @@ func (o *opening) begins(t *testing.T) {
 // The store is opened when the first session begins, once, and neither before nor by the first turn. The answer does
 // not wait for it, and neither does another session's.
 func TestFindingC5TheStoreIsOpenedWithTheFirstSession(t *testing.T) {
-	st := newOpening()
+	st := newOpening(t)
 	o := options(nil)
 	o.Store = st.open
 	r := start(t, conformance.Options{}, o)
@@ -67,7 +68,7 @@ func TestFindingC5TheStoreIsOpenedWithTheFirstSession(t *testing.T) {
 
 // A session that is closed, and a connection that ends, while the store is being opened: it is closed once it is there.
 func TestFindingC5TheEndWhileTheStoreIsOpened(t *testing.T) {
-	st := newOpening()
+	st := newOpening(t)
 	o := options(nil)
 	o.Store = st.open
 	r := start(t, conformance.Options{}, o)

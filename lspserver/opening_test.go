@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/store"
@@ -57,7 +58,7 @@ func TestOpeningAModelHoldsNothingUp(t *testing.T) {
 			time.Sleep(time.Second)
 			return talks(ctx, r, on)
 		}
-		st := store.NewMemory(1<<20, time.Now)
+		st := agenttest.Store(t)
 		l := newLine(t, lspserver.Options{Options: backend.Options{
 			Opener: opened(o), Store: func(config.Config) (store.Store, error) { return st, nil },
 		}})
@@ -172,7 +173,7 @@ func TestASlowStoreHoldsNothingUp(t *testing.T) {
 		l := newLine(t, lspserver.Options{Options: backend.Options{
 			Opener: opened(m), Tools: []tools.Tool{look},
 			Store: func(config.Config) (store.Store, error) {
-				return slowStore{store.NewMemory(1<<20, time.Now), &gate}, nil
+				return slowStore{agenttest.Store(t), &gate}, nil
 			},
 		}})
 		s := l.session("m", dir)
@@ -233,7 +234,7 @@ func (s slowRelease) Release(id string) error {
 // A session that is loaded while it is being closed is one that can be used, and one that is renamed then has its new
 // name.
 func TestLoadedWhileItIsClosed(t *testing.T) {
-	st := slowRelease{store.NewMemory(1<<20, time.Now), make(chan struct{}, 9), make(chan struct{}, 9)}
+	st := slowRelease{agenttest.Store(t), make(chan struct{}, 9), make(chan struct{}, 9)}
 	o := options(nil)
 	o.Store = func(config.Config) (store.Store, error) { return st, nil }
 	r := start(t, conformance.Options{}, o)

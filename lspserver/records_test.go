@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/config"
 	"tandem/agent/store"
 	"tandem/filetime/disk"
@@ -215,7 +216,7 @@ func TestStatusOfTheStore(t *testing.T) {
 	var list any
 	r.ask("tandem/session/list", map[string]any{}, &list)
 	got = status()
-	equal(t, "one that cannot be opened", got, state{Kind: "memory", Quota: got.Quota, Problem: store.ErrDamaged.Error()})
+	equal(t, "one that cannot be opened", got, state{Kind: "memory", Size: got.Size, Quota: got.Quota, Problem: store.ErrDamaged.Error()})
 	r.end()
 }
 
@@ -229,7 +230,7 @@ func (fullDisk) Begin(disk.Intent) (int64, error) {
 // What cannot be written down beforehand is not done: neither to a file nor to a buffer.
 func TestNotWrittenDownNotDone(t *testing.T) {
 	so := options(nil)
-	so.Store = func(config.Config) (store.Store, error) { return fullDisk{store.NewMemory(store.Quota, time.Now)}, nil }
+	so.Store = func(config.Config) (store.Store, error) { return fullDisk{agenttest.Store(t)}, nil }
 	r := start(t, conformance.Options{Settings: map[string]any{"mode": "auto", "closedFiles": "disk"}}, so)
 	r.write("open.txt", "one\n")
 	r.write("closed.txt", "one\n")

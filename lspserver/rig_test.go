@@ -123,7 +123,7 @@ func start(t *testing.T, o conformance.Options, so lspserver.Options) *rig {
 		}
 	}
 	if so.Store == nil {
-		r.kept = store.NewMemory(16<<20, time.Now)
+		r.kept = agenttest.Store(t)
 		so.Store = func(config.Config) (store.Store, error) { return r.kept, nil }
 	}
 	client, server := conformance.Pipe(nil, nil)

@@ -1,12 +1,28 @@
-// Package agenttest checks what sessions have left in their store.
+// Package agenttest has a store for tests, and checks what sessions have left in theirs.
 package agenttest
 
 import (
 	"testing"
+	"time"
 
 	"tandem/agent"
 	"tandem/agent/store"
 )
+
+// Store gives a store in memory that a test can look into after its user has closed it: it is closed with the test.
+func Store(t testing.TB) store.Store {
+	st := store.NewMemory(store.Quota, time.Now)
+	t.Cleanup(func() { _ = st.Close() }) // nothing of it is kept
+	return lasting{st}
+}
+
+type lasting struct{ store.Store }
+
+// Close waits until all is written.
+func (l lasting) Close() error {
+	_, err := l.RecoveredIntents("")
+	return err
+}
 
 // Audited fails t unless the audit of st verifies, and has one record with an end of each call that ended, and none besides. The
 // sessions must have ended.

@@ -440,6 +440,9 @@ func (d *database) Orphans() (found []disk.Intent, err error) {
 // beginLog makes the first commit of an empty log ahead of time: with it SQLite syncs the log's
 // header and folder, which would delay the first prompt.
 func (d *database) beginLog(tx *sql.Tx) error {
+	if d.path == "" {
+		return nil
+	}
 	if log, err := os.Stat(d.path + "-wal"); err != nil || log.Size() > 0 {
 		return nil //nolint:nilerr // the next commit creates the log
 	}

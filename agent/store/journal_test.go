@@ -35,25 +35,21 @@ func intent() disk.Intent {
 	}
 }
 
-// each runs a test with each Store, which it may close itself.
-func each(t *testing.T, f func(t *testing.T, s Store)) {
+// onDisk runs a test with a Store that outlives a crash.
+func onDisk(t *testing.T, f func(t *testing.T, s Store)) {
 	t.Helper()
-	t.Run("memory", func(t *testing.T) { f(t, NewMemory(Quota, time.Now)) })
-	t.Run("database", func(t *testing.T) { f(t, testDB(t, filepath.Join(t.TempDir(), "sessions.db"))) })
+	f(t, testDB(t, filepath.Join(t.TempDir(), "sessions.db")))
 }
 
 // crashed lets go of what a store holds, as its end does, and gives the store that comes after it.
 func crashed(t *testing.T, s Store) Store {
 	t.Helper()
 	must(t, s.Close())
-	if d, ok := s.(*database); ok {
-		return testDB(t, d.path)
-	}
-	return s
+	return testDB(t, s.(*database).path)
 }
 
 func TestIntentsAreFoundAgain(t *testing.T) {
-	each(t, func(t *testing.T, s Store) {
+	onDisk(t, func(t *testing.T, s Store) {
 		want := intent()
 		var err error
 		want.ID, err = s.Begin(want)
@@ -112,7 +108,7 @@ func TestIntentsAreFoundAgain(t *testing.T) {
 // What is forgotten takes its intents along, but not what others need. Those not judged yet stay without bytes
 // until then.
 func TestIntentsAreForgotten(t *testing.T) {
-	each(t, func(t *testing.T, s Store) {
+	onDisk(t, func(t *testing.T, s Store) {
 		text := strings.Repeat("the same in both\n", 1000)
 		begin := func(session string) int64 {
 			id, err := s.Begin(disk.Intent{Session: session, Files: []disk.Planned{{Path: "/w/a", Before: []byte(text)}}})

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -92,7 +95,7 @@ type database struct {
 	path string
 	db   *sql.DB // one connection, and so one page cache
 	// finder is a connection that only reads, for searches through all texts: they take long, and
-	// an edit must not wait for one.
+	// an edit must not wait for one. In memory it is db.
 	finder *sql.DB
 	self   holder
 	now    func() time.Time
@@ -121,6 +124,16 @@ type database struct {
 	selectHead, insertLink *sql.Stmt
 }
 
+// NewMemory makes a Store in memory, whose content is lost with Close.
+func NewMemory(quota int64, now func() time.Time) Store {
+	s, err := open("", Options{Quota: quota, Now: now}, migrations())
+	if err != nil {
+		panic(err) // there is no file, disk or other process that could be at fault
+	}
+	return s
+}
+
+// open opens the database in a file, or with an empty path one in memory.
 func open(path string, o Options, steps []string) (Store, error) {
 	if o.Quota == 0 {
 		o.Quota = Quota
@@ -129,18 +142,23 @@ func open(path string, o Options, steps []string) (Store, error) {
 		o.Now = time.Now
 	}
 	emptied := emptied(path, o.Now())
-	if err := claim(path); err != nil {
-		return nil, err
+	left := false // a log, by another process, or by one that was killed
+	if path != "" {
+		if err := claim(path); err != nil {
+			return nil, err
+		}
+		log, err := os.Stat(path + "-wal")
+		left = err == nil && log.Size() > 0
 	}
-	log, err := os.Stat(path + "-wal")
-	left := err == nil && log.Size() > 0 // by another process, or by one that was killed
 	db, err := connect(path, "synchronous(full)", "foreign_keys(on)", "secure_delete(on)", "journal_size_limit(4194304)", "cache_size(-512)")
 	if err != nil {
 		return nil, err
 	}
-	finder, err := connect(path, "query_only(on)")
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	finder := db
+	if path != "" {
+		if finder, err = connect(path, "query_only(on)"); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	d := &database{
 		path: path, db: db, finder: finder, self: holder{os.Getpid(), started(os.Getpid()), rand.Text()}, now: o.Now, quota: o.Quota,
@@ -195,6 +213,9 @@ func connect(path string, settings ...string) (*sql.DB, error) {
 		"_txlock": {"immediate"},
 		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyWait)}, settings...),
 	}.Encode()}
+	if path == "" {
+		u.Opaque = ":memory:"
+	}
 	db, err := sql.Open("sqlite", u.String())
 	if err == nil {
 		db.SetMaxOpenConns(1)
@@ -494,7 +515,7 @@ func (d *database) Intend(id string, synced bool, entries ...Entry) error {
 
 func (d *database) appendAll(id string, synced bool, entries []Entry) error {
 	const often = 100
-	if d.appends.Add(1)%often == 0 {
+	if d.path == "" || d.appends.Add(1)%often == 0 {
 		if err := d.enforceQuota(); err != nil {
 			return err
 		}
@@ -739,6 +760,22 @@ func (d *database) Sessions(q Query) (found []Session, next string, err error) {
 	return found, next, nil
 }
 
+// cut truncates the sessions to limit and gives the cursor of the next page.
+func cut(found []Session, limit int) ([]Session, string) {
+	if limit <= 0 || len(found) <= limit {
+		return found, ""
+	}
+	last := found[limit-1]
+	return found[:limit], strconv.FormatInt(last.Updated.UnixMicro(), 10) + " " + last.ID
+}
+
+// page parses a cursor of cut.
+func page(after string) (updated int64, id string, ok bool) {
+	at, id, ok := strings.Cut(after, " ")
+	updated, err := strconv.ParseInt(at, 10, 64)
+	return updated, id, ok && err == nil
+}
+
 func (d *database) Blob(hash string) (string, error) {
 	var data []byte
 	err := d.db.QueryRow("SELECT data FROM blob WHERE hash = ?1 UNION ALL"+
@@ -876,9 +913,13 @@ func (d *database) Collect(most int64, before time.Time) (c Collected, err error
 }
 
 func (d *database) Close() error {
-	err := errors.Join(d.stopJournal(), d.finder.Close())
-	return errors.Join(err, d.write(func(tx *sql.Tx) error {
+	return errors.Join(d.stopJournal(), d.write(func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE session SET "+releaseClause+" WHERE nonce = ?", d.self.nonce)
 		return err
-	}), d.db.Close())
+	}), d.finder.Close(), d.db.Close())
+}
+
+func hashOf(data string) string {
+	h := sha256.Sum256([]byte(data))
+	return hex.EncodeToString(h[:])
 }

@@ -26,7 +26,11 @@ func newClock() *clock { return &clock{time.UnixMicro(1_700_000_000_000_000)} }
 // both runs a test with each Store.
 func both(t *testing.T, quota int64, f func(t *testing.T, s Store)) {
 	t.Helper()
-	t.Run("memory", func(t *testing.T) { f(t, NewMemory(quota, newClock().now)) })
+	t.Run("memory", func(t *testing.T) {
+		s := NewMemory(quota, newClock().now)
+		f(t, s)
+		must(t, s.Close())
+	})
 	t.Run("database", func(t *testing.T) {
 		s, err := Open(filepath.Join(t.TempDir(), "state", "sessions.db"), Options{Quota: quota, Now: newClock().now})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tandem/agent/agenttest"
 	"tandem/agent/store"
 )
 
@@ -41,8 +42,8 @@ func TestKeeperOpens(t *testing.T) {
 		recorded bool // what needs a record is not refused
 	}{
 		"in memory":     {nil, "", false, true},
-		"a file":        {func() (store.Store, error) { return store.NewMemory(1<<20, time.Now), nil }, "", false, true},
-		"an empty file": {func() (store.Store, error) { return emptied{store.NewMemory(1<<20, time.Now)}, nil }, "was empty", false, true},
+		"a file":        {func() (store.Store, error) { return agenttest.Store(t), nil }, "", false, true},
+		"an empty file": {func() (store.Store, error) { return emptied{agenttest.Store(t)}, nil }, "was empty", false, true},
 		"a newer file":  {func() (store.Store, error) { return nil, fmt.Errorf("x: %w", store.ErrNewer) }, "Move that file away", true, false},
 		"a broken disk": {func() (store.Store, error) { return nil, errors.New("input/output error") }, "input/output error", true, false},
 	} {
@@ -78,7 +79,7 @@ func TestKeeperOpens(t *testing.T) {
 // TestKeeperFigures gives the last known figures while the store is busy, and asks it once.
 func TestKeeperFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := slowStats{store.NewMemory(1<<20, time.Now), make(chan store.Stats)}
+		st := slowStats{agenttest.Store(t), make(chan store.Stats)}
 		k, _ := keeping(func() (store.Store, error) { return st, nil })
 		k.store()
 		began := time.Now()

@@ -7,10 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tandem/agent/agenttest"
-	"tandem/agent/store"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens of the scenarios")
@@ -29,7 +27,7 @@ func TestScenario(t *testing.T) {
 			}
 			for i, profile := range s.Profiles() {
 				t.Run(string(profile), func(t *testing.T) {
-					kept := store.NewMemory(store.Quota, time.Now)
+					kept := agenttest.Store(t)
 					r := perform(t, s, profile, keeping(kept))
 					agenttest.Audited(t, kept)
 					if *update && i == 0 {
