@@ -260,34 +260,24 @@ func (d *database) AuditRecords(q AuditQuery, visit func(AuditRecord) bool) erro
 	if !q.Since.IsZero() {
 		where, args = where+" AND time >= ?", append(args, q.Since.UnixMicro())
 	}
-	return links(d.finder, "WHERE "+where+" ORDER BY seq DESC", args, func(l link) (bool, error) {
+	return links(d.finder, "WHERE "+where+" ORDER BY seq DESC", args, func(l link) error {
 		a, err := l.record()
-		return err == nil && visit(a), err
+		if err == nil && !visit(a) {
+			err = errEnough
+		}
+		return err
 	})
 }
 
-// querier is a connection, or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// links visits records until visit says that it has enough.
-func links(from querier, which string, args []any, visit func(link) (more bool, err error)) error {
-	rows, err := from.QueryContext(context.Background(), "SELECT "+linkColumns+" FROM audit "+which, args...)
-	if err != nil {
-		return reason(err)
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err
-	for rows.Next() {
+// links visits records until visit returns an error.
+func links(from querier, which string, args []any, visit func(link) error) error {
+	return reason(rows(from, "SELECT "+linkColumns+" FROM audit "+which, args, func(scan scanner) error {
 		var l link
-		if err := rows.Scan(&l.seq, &l.at, &l.session, &l.call, &l.body, &l.text, &l.textHash, &l.hash); err != nil {
-			return reason(err)
-		}
-		if more, err := visit(l); err != nil || !more {
+		if err := scan(&l.seq, &l.at, &l.session, &l.call, &l.body, &l.text, &l.textHash, &l.hash); err != nil {
 			return err
 		}
-	}
-	return reason(rows.Err())
+		return visit(l)
+	}))
 }
 
 // VerifyAudit implements Store. It reads one snapshot, whatever is appended or dropped meanwhile.
@@ -316,7 +306,7 @@ func (d *database) VerifyAudit() (s AuditState, err error) {
 	if err != nil {
 		return s, err
 	}
-	if err := links(conn, "ORDER BY seq", nil, func(l link) (bool, error) { return true, c.add(l) }); err != nil {
+	if err := links(conn, "ORDER BY seq", nil, c.add); err != nil {
 		return c.state, err
 	}
 	return c.end(last)

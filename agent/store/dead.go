@@ -36,26 +36,19 @@ func (d *database) insertDeadLetters(tx *sql.Tx, session string, letters []Entry
 
 // DeadLetters implements Store.
 func (d *database) DeadLetters() (found []Dead, err error) {
-	rows, err := d.finder.Query("SELECT id, time, session, call, body FROM dead_letter ORDER BY id DESC")
-	if err != nil {
-		return nil, reason(err)
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err
-	for rows.Next() {
+	err = rows(d.finder, "SELECT id, time, session, call, body FROM dead_letter ORDER BY id DESC", nil, func(scan scanner) error {
 		var l Dead
 		var at int64
 		var body []byte
-		if err := rows.Scan(&l.ID, &at, &l.Session, &l.Call, &body); err != nil {
-			return nil, reason(err)
+		if err := scan(&l.ID, &at, &l.Session, &l.Call, &body); err != nil {
+			return err
 		}
 		plain, err := unpack(body)
-		if err != nil {
-			return nil, err
-		}
 		l.Time, l.Body = time.UnixMicro(at), json.RawMessage(plain)
 		found = append(found, l)
-	}
-	return found, reason(rows.Err())
+		return err
+	})
+	return found, reason(err)
 }
 
 // Discard implements Store.

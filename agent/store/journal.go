@@ -313,19 +313,14 @@ type inlineBlob struct {
 
 // inlineBlobs reads the inline bytes of intents, and compresses them.
 func (d *database) inlineBlobs(ids []int64) (all []inlineBlob, err error) {
-	rows, err := d.db.Query("SELECT intent, n, time, before_hash, path, before FROM intent_file JOIN intent ON id = intent"+
-		" WHERE before IS NOT NULL AND intent IN (SELECT value FROM json_each(?))", listOf(ids))
-	if err != nil {
-		return nil, reason(err)
-	}
-	for rows.Next() {
+	err = rows(d.db, "SELECT intent, n, time, before_hash, path, before FROM intent_file JOIN intent ON id = intent"+
+		" WHERE before IS NOT NULL AND intent IN (SELECT value FROM json_each(?))", []any{listOf(ids)}, func(scan scanner) error {
 		var b inlineBlob
-		if err = rows.Scan(&b.intent, &b.n, &b.at, &b.hash, &b.path, &b.data); err != nil {
-			break
-		}
+		err := scan(&b.intent, &b.n, &b.at, &b.hash, &b.path, &b.data)
 		all = append(all, b)
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, reason(err)
 	}
 	for i := range all {
@@ -452,21 +447,15 @@ func (d *database) beginLog(tx *sql.Tx) error {
 
 // deadHolders are the holders of open intents whose processes have ended.
 func deadHolders(tx *sql.Tx) (dead []holder, err error) {
-	rows, err := tx.Query("SELECT DISTINCT pid, start, nonce FROM intent WHERE outcome = ''")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err
-	for rows.Next() {
+	err = rows(tx, "SELECT DISTINCT pid, start, nonce FROM intent WHERE outcome = ''", nil, func(scan scanner) error {
 		var h holder
-		if err := rows.Scan(&h.pid, &h.start, &h.nonce); err != nil {
-			return nil, err
-		}
-		if !h.alive() {
+		err := scan(&h.pid, &h.start, &h.nonce)
+		if err == nil && !h.alive() {
 			dead = append(dead, h)
 		}
-	}
-	return dead, rows.Err()
+		return err
+	})
+	return dead, err
 }
 
 // RecoveredIntents implements Store.
@@ -491,52 +480,41 @@ func (d *database) RecoveredIntents(session string) (found []RecoveredIntent, er
 
 // Backups implements Store.
 func (d *database) Backups(path string) (found []Backup, err error) {
-	rows, err := d.db.Query("SELECT hash, path, min(at), session, tool"+
+	err = rows(d.db, "SELECT hash, path, min(at), session, tool"+
 		" FROM (SELECT intent, hash, path, time AS at FROM kept UNION ALL SELECT intent, before_hash, path, time FROM intent_file JOIN intent ON id = intent WHERE before IS NOT NULL)"+
 		" JOIN intent ON id = intent WHERE ?1 = '' OR path = ?1 GROUP BY intent, hash, path"+
-		" ORDER BY intent DESC, min(at) DESC, hash", path)
-	if err != nil {
-		return nil, reason(err)
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err
-	for rows.Next() {
+		" ORDER BY intent DESC, min(at) DESC, hash", []any{path}, func(scan scanner) error {
 		var b Backup
 		var at int64
-		if err := rows.Scan(&b.Hash, &b.Path, &at, &b.Session, &b.Tool); err != nil {
-			return nil, reason(err)
-		}
+		err := scan(&b.Hash, &b.Path, &at, &b.Session, &b.Tool)
 		b.Time = time.UnixMicro(at)
 		found = append(found, b)
-	}
-	return found, reason(rows.Err())
+		return err
+	})
+	return found, reason(err)
 }
 
 // intentsOf reads the intents that a WHERE clause selects, with their files, by id.
 func intentsOf(tx *sql.Tx, before, where string, args []any) ([]disk.Intent, error) {
-	rows, err := tx.Query("SELECT id, session, call, turn, tool, intent.time,"+
-		" op, path, target, buffer, before_hash, after_hash, "+before+" FROM intent LEFT JOIN intent_file ON intent = id"+
-		" LEFT JOIN blob ON before IS NULL AND hash = before_hash AND before_hash <> ''"+where+" ORDER BY id, n", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err
 	var out []disk.Intent
-	for rows.Next() {
+	err := rows(tx, "SELECT id, session, call, turn, tool, intent.time,"+
+		" op, path, target, buffer, before_hash, after_hash, "+before+" FROM intent LEFT JOIN intent_file ON intent = id"+
+		" LEFT JOIN blob ON before IS NULL AND hash = before_hash AND before_hash <> ''"+where+" ORDER BY id, n", args, func(scan scanner) error {
 		var in disk.Intent
 		var at int64
 		var op, path, to, was, after sql.NullString
 		var buffer sql.NullBool
 		var packed []byte
-		if err := rows.Scan(&in.ID, &in.Session, &in.Call, &in.Turn, &in.Tool, &at, &op, &path, &to, &buffer, &was, &after,
+		if err := scan(&in.ID, &in.Session, &in.Call, &in.Turn, &in.Tool, &at, &op, &path, &to, &buffer, &was, &after,
 			&packed); err != nil {
-			return nil, err
+			return err
 		}
 		if len(out) == 0 || out[len(out)-1].ID != in.ID {
 			in.Time = time.UnixMicro(at)
 			out = append(out, in)
 		}
 		if !op.Valid { // an intent of no file
-			continue
+			return nil
 		}
 		f := disk.Planned{
 			Op: disk.Op(op.String), Path: path.String, To: to.String, Buffer: buffer.Bool,
@@ -545,14 +523,15 @@ func intentsOf(tx *sql.Tx, before, where string, args []any) ([]disk.Intent, err
 		if packed != nil {
 			data, err := unpack(packed)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			f.Before = []byte(data)
 		}
 		last := &out[len(out)-1]
 		last.Files = append(last.Files, f)
-	}
-	return out, rows.Err()
+		return nil
+	})
+	return out, err
 }
 
 // dropIntents deletes the selected ended intents, with unreferenced blobs, and counts them.
@@ -630,19 +609,13 @@ func dropForgotten(tx *sql.Tx, ids []int64) (bool, error) {
 
 // hashesOf gives the single column of a query.
 func hashesOf(tx *sql.Tx, query string, args ...any) (hashes []string, err error) {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err
-	for rows.Next() {
+	err = rows(tx, query, args, func(scan scanner) error {
 		var h string
-		if err := rows.Scan(&h); err != nil {
-			return nil, err
-		}
+		err := scan(&h)
 		hashes = append(hashes, h)
-	}
-	return hashes, rows.Err()
+		return err
+	})
+	return hashes, err
 }
 
 // dropBlobs deletes the unreferenced among blobs.

@@ -171,20 +171,16 @@ func open(path string, o Options, steps []string) (Store, error) {
 	for end := time.Now().Add(busyWait * time.Millisecond); busy(err) && time.Now().Before(end); err = d.migrate(steps) {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if err == nil {
-		d.selectOwn, err = db.Prepare("SELECT key, updated FROM session WHERE id = ? AND nonce = ?")
-	}
-	if err == nil {
-		d.updateTime, err = db.Prepare("UPDATE session SET updated = ? WHERE key = ?")
-	}
-	if err == nil {
-		d.insertEntry, err = db.Prepare("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)")
-	}
-	if err == nil {
-		d.selectHead, err = db.Prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
-	}
-	if err == nil {
-		d.insertLink, err = db.Prepare("INSERT INTO audit (" + linkColumns + ") VALUES (?,?,?,?,?,?,?,?)")
+	for to, query := range map[**sql.Stmt]string{
+		&d.selectOwn:   "SELECT key, updated FROM session WHERE id = ? AND nonce = ?",
+		&d.updateTime:  "UPDATE session SET updated = ? WHERE key = ?",
+		&d.insertEntry: "INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) VALUES (?,?,?,?,?,?,?,?)",
+		&d.selectHead:  "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1",
+		&d.insertLink:  "INSERT INTO audit (" + linkColumns + ") VALUES (?,?,?,?,?,?,?,?)",
+	} {
+		if err == nil {
+			*to, err = db.Prepare(query)
+		}
 	}
 	if err != nil {
 		_ = errors.Join(finder.Close(), db.Close())
@@ -331,6 +327,34 @@ func (d *database) sync(on bool) error {
 	return err
 }
 
+// querier is a connection, or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// scanner is the method Scan of a row.
+type scanner = func(to ...any) error
+
+// errEnough ends rows without an error.
+var errEnough = errors.New("no more rows are wanted")
+
+// rows visits the rows of a query.
+func rows(from querier, query string, args []any, visit func(scan scanner) error) error {
+	rows, err := from.QueryContext(context.Background(), query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // its error is rows.Err
+	for rows.Next() {
+		if err := visit(rows.Scan); errors.Is(err, errEnough) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 const columns = "key, id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce"
 
 // row is a session with its key and the holder of its lock.
@@ -340,10 +364,10 @@ type row struct {
 	holder holder
 }
 
-func scan(from interface{ Scan(...any) error }) (r row, err error) {
+func sessionOf(scan scanner) (r row, err error) {
 	var more string
 	var created, updated int64
-	err = from.Scan(&r.key, &r.ID, &r.Cwd, &more, &r.Title, &r.Mode, &r.Model, &r.CacheKey, &created, &updated,
+	err = scan(&r.key, &r.ID, &r.Cwd, &more, &r.Title, &r.Mode, &r.Model, &r.CacheKey, &created, &updated,
 		&r.holder.pid, &r.holder.start, &r.holder.nonce)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, ErrUnknown
@@ -356,7 +380,7 @@ func scan(from interface{ Scan(...any) error }) (r row, err error) {
 }
 
 func find(tx *sql.Tx, id string) (row, error) {
-	return scan(tx.QueryRow("SELECT "+columns+" FROM session WHERE id = ?", id))
+	return sessionOf(tx.QueryRow("SELECT "+columns+" FROM session WHERE id = ?", id).Scan)
 }
 
 // checkHolder gives a *HeldError for a session that another process holds.
@@ -467,24 +491,18 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 	for _, k := range kinds {
 		args = append(args, string(k))
 	}
-	rows, err := tx.Query("SELECT time, turn, kind, call, text, body, blobs FROM entry WHERE session = ?"+only+
-		" ORDER BY seq", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err
 	var out []Entry
-	for rows.Next() {
+	err := rows(tx, "SELECT time, turn, kind, call, text, body, blobs FROM entry WHERE session = ?"+only+" ORDER BY seq", args, func(scan scanner) error {
 		var e Entry
 		var at int64
 		var hashes string
 		var body []byte
-		if err := rows.Scan(&at, &e.Turn, &e.Kind, &e.Call, &e.Text, &body, &hashes); err != nil {
-			return nil, err
+		if err := scan(&at, &e.Turn, &e.Kind, &e.Call, &e.Text, &body, &hashes); err != nil {
+			return err
 		}
 		plain, err := unpack(body)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if e.Time = time.UnixMicro(at); plain != "" {
 			e.Body = json.RawMessage(plain)
@@ -493,8 +511,9 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 			e.Blobs = append(e.Blobs, Blob{Hash: h})
 		}
 		out = append(out, e)
-	}
-	return out, rows.Err()
+		return nil
+	})
+	return out, err
 }
 
 // updatedLag is how far a held session's time of last use may lag: writing it costs as much as the
@@ -740,20 +759,13 @@ func (d *database) Sessions(q Query) (found []Session, next string, err error) {
 	if q.Text != "" {
 		db = d.finder
 	}
-	rows, err := db.Query("SELECT "+columns+" FROM session WHERE "+strings.Join(where, " AND ")+
-		" ORDER BY updated DESC, id LIMIT ?", append(args, limit)...)
+	err = rows(db, "SELECT "+columns+" FROM session WHERE "+strings.Join(where, " AND ")+" ORDER BY updated DESC, id LIMIT ?", append(args, limit),
+		func(scan scanner) error {
+			r, err := sessionOf(scan)
+			found = append(found, d.public(r))
+			return err
+		})
 	if err != nil {
-		return nil, "", d.reason(err)
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err
-	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return nil, "", d.reason(err)
-		}
-		found = append(found, d.public(r))
-	}
-	if err := rows.Err(); err != nil {
 		return nil, "", d.reason(err)
 	}
 	found, next = cut(found, q.Limit)
