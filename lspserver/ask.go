@@ -61,15 +61,19 @@ func (s *server) askCommand(arguments []lsp.LSPAny) error {
 	}
 	s.b.Later(func(ctx context.Context) {
 		if err := s.ask(ctx, path, a); err != nil && ctx.Err() == nil {
-			var coded *wire.Error
-			why := err.Error()
-			if errors.As(err, &coded) {
-				why = coded.Message
-			}
-			s.say(lsp.MessageTypeError, failureLine, why)
+			s.say(lsp.MessageTypeError, failureLine, wordsOfError(err))
 		}
 	})
 	return nil
+}
+
+// wordsOfError is what a person is told of a request that failed.
+func wordsOfError(err error) string {
+	var coded *wire.Error
+	if errors.As(err, &coded) {
+		return coded.Message
+	}
+	return err.Error()
 }
 
 // ask runs a turn and shows its end to the user.

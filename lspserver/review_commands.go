@@ -154,19 +154,33 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 			return nil, invalid("The argument of %s is {sessionId, uri, hunkId, turn}: %v", p.Command, err)
 		}
 	}
-	if p.Command == commandUndoTurn {
+	if !s.client.plain {
+		return s.review(ctx, p.Command, t)
+	}
+	// Many clients tell of no change while they wait for the answer of a command, and what it changes lands with the change.
+	s.b.Later(func(ctx context.Context) {
+		if _, err := s.review(ctx, p.Command, t); err != nil && ctx.Err() == nil {
+			s.say(lsp.MessageTypeError, failureLine, wordsOfError(err))
+		}
+	})
+	return nil, nil
+}
+
+// review does what a command about changes says. What is left as it is comes as a message, too.
+func (s *server) review(ctx context.Context, command string, t protocol.ReviewTarget) (any, error) {
+	if command == commandUndoTurn {
 		return s.undoTurn(ctx, t)
 	}
 	if all := s.b.All(); t.SessionID == "" && len(all) == 1 {
 		t.SessionID = all[0].ID()
 	}
-	if p.Command == commandAcceptAll {
+	if command == commandAcceptAll {
 		return s.acceptAll(ctx, t)
 	}
-	one := p.Command == commandAccept || p.Command == commandReject
+	one := command == commandAccept || command == commandReject
 	if one && t.HunkID == "" || !one && t.URI == "" {
 		var ok bool
-		if t, ok = s.natural(ctx, p.Command, t); !ok {
+		if t, ok = s.natural(ctx, command, t); !ok {
 			return nil, nil
 		}
 	}
@@ -175,7 +189,7 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 		hunks.HunkIDs = []string{t.HunkID}
 	}
 	judge := s.acceptHunks
-	if p.Command == commandReject || p.Command == commandRejectFile {
+	if command == commandReject || command == commandRejectFile {
 		judge = s.rejectHunks
 	}
 	r, err := judge(ctx, hunks)

@@ -318,8 +318,9 @@ var (
 			"tandem/changes/accept and reject) and tandem.undoTurn (as tandem/changes/undo), whose argument is a "+
 			"ReviewTarget. Without one they are about the only change, the only file with changes or the last turn; "+
 			"where there are several the answer is null and window/showMessage says what to do. What stays is also "+
-			"told so. tandem.ask, whose argument is an AskTarget, begins a turn and answers null at once; the turn "+
-			"shows as $/progress, and how it ended comes with window/showMessage.")
+			"told so. A client that did not declare experimental.tandem is answered null at once: many tell of no change "+
+			"while they wait for an answer. tandem.ask, whose argument is an AskTarget, begins a turn and answers null at "+
+			"once; the turn shows as $/progress, and how it ended comes with window/showMessage.")
 	WorkspaceCodeLensRefresh = askClient[None, None]("workspace/codeLens/refresh",
 		"Hunks have changed, to a client that shows the server's code lenses and says that it takes this.")
 	ChangesUndo = ask[UndoParams, UndoResult]("tandem/changes/undo",
