@@ -133,6 +133,7 @@ type terminal struct {
 	tmux   string // its socket
 	listen string // Neovim's socket
 	args   []string
+	env    []string // folders of the server's own files
 }
 
 // options say how an editor is started.

@@ -21,6 +21,10 @@ type plainEditor struct {
 	// its number and its title, save writes the file, and quit leaves the editor.
 	act, save, quit func(e *terminal)
 	choose          func(e *terminal, n int, title string)
+	// above begins to type in a new first line, rest ends that, find goes to a line, actions opens its code actions, and undo takes the
+	// agent's turn back.
+	above, rest, actions, undo func(e *terminal)
+	find                       func(e *terminal, line string)
 	// key is one that changes nothing. Emacs does not count as idle after a question until a key is pressed, and eglot tells
 	// of changes when it is idle.
 	key string
@@ -42,7 +46,7 @@ vim.api.nvim_create_autocmd('LspAttach', { callback = function() vim.o.statuslin
 		},
 		ready: "attached",
 		act: func(e *terminal) {
-			e.text("gra")
+			e.ex("lua vim.lsp.buf.code_action()")
 			e.see(`do what this comment says`)
 			e.text("1")
 			e.send("Enter")
@@ -50,6 +54,19 @@ vim.api.nvim_create_autocmd('LspAttach', { callback = function() vim.o.statuslin
 		choose: func(e *terminal, n int, _ string) { e.text(fmt.Sprint(n)); e.send("Enter") },
 		save:   func(e *terminal) { e.text(":w"); e.send("Enter") },
 		quit:   func(e *terminal) { e.text(":qa!"); e.send("Enter") },
+		above:  func(e *terminal) { e.text("ggO") },
+		rest: func(e *terminal) {
+			e.send("Escape")
+			e.until("Insert mode has ended", func() bool { return !seen(e, `-- INSERT --`) })
+		},
+		find: func(e *terminal, line string) { e.text("/" + line); e.send("Enter") },
+		actions: func(e *terminal) {
+			e.ex("lua vim.lsp.buf.code_action()")
+			e.see(`Reject the agent`)
+		},
+		undo: func(e *terminal) {
+			e.ex("lua vim.lsp.buf_request(0, 'workspace/executeCommand', { command = 'tandem.undoTurn' }, function() end)")
+		},
 	},
 	"Helix": {
 		editor: "helix", suite: "sid",
@@ -83,8 +100,13 @@ language-servers = ["tandem"]
 			}
 			e.send("Enter")
 		},
-		save: func(e *terminal) { e.text(":w"); e.send("Enter") },
-		quit: func(e *terminal) { e.text(":q!"); e.send("Enter") },
+		save:    func(e *terminal) { e.text(":w"); e.send("Enter") },
+		quit:    func(e *terminal) { e.text(":q!"); e.send("Enter") },
+		above:   func(e *terminal) { e.text("ggO") },
+		rest:    func(e *terminal) { e.send("Escape"); e.see(`(?m)^ *NOR`) },
+		find:    func(e *terminal, line string) { e.text("/" + line); e.send("Enter") },
+		actions: func(e *terminal) { e.send("Space", "a"); e.see(`Reject the agent`) },
+		undo:    func(e *terminal) { e.text(":lsp-workspace-command tandem.undoTurn"); e.send("Enter") },
 	},
 	"eglot": {
 		editor: "emacs", suite: "trixie",
@@ -107,17 +129,83 @@ language-servers = ["tandem"]
 		},
 		choose: func(e *terminal, _ int, title string) {
 			e.send("C-a", "C-k")
-			e.text(title)
+			for i, word := range strings.Fields(title) {
+				if i > 0 {
+					e.send("C-q", "Space") // a Space by itself completes
+				}
+				e.text(word)
+			}
 			e.send("Enter")
 		},
-		save: func(e *terminal) { e.send("C-x", "C-s") },
-		quit: func(e *terminal) { e.send("C-x", "C-c") },
-		key:  "C-a",
+		save:  func(e *terminal) { e.send("C-x", "C-s") },
+		quit:  func(e *terminal) { e.send("C-x", "C-c") },
+		above: func(e *terminal) { e.send("M-<", "C-o") },
+		rest:  func(*terminal) {},
+		find: func(e *terminal, line string) {
+			e.send("M-<", "C-s")
+			e.text(line)
+			e.send("Enter", "C-a")
+		},
+		actions: func(e *terminal) {
+			e.send("M-x")
+			e.text("eglot-code-actions")
+			e.send("Enter")
+			e.see(`Reject the agent|Accept the agent`)
+		},
+		undo: func(e *terminal) {
+			e.send("M-:")
+			e.text(`(eglot-execute-command (eglot-current-server) 'tandem.undoTurn [])`)
+			e.send("Enter")
+		},
+		key: "C-a",
 	},
 }
 
 func seen(e *terminal, pattern string) bool {
 	return regexp.MustCompile(pattern).MatchString(e.screen())
+}
+
+// open starts the editor with the server and a.txt, which has text.
+func (ed plainEditor) open(t *testing.T, text, script, mode string) *terminal {
+	program := filepath.Join(editors(t), ed.editor+"-"+ed.suite, "bin", ed.editor)
+	need(t, program, "install-debian.sh "+ed.editor+" "+ed.suite+" installs it")
+	need(t, "tmux", "the package tmux has it")
+	server, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := os.MkdirTemp("", "te-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &terminal{t: t, dir: filepath.Join(base, "ws"), tmux: filepath.Join(base, "tmux")}
+	write(t, e.path("a.txt"), text)
+	write(t, filepath.Join(base, "script"), script)
+	write(t, filepath.Join(base, "config", "tandem", "config.json"),
+		fmt.Sprintf(`{"mode": %q, "model": %q}`, mode, "script:"+filepath.Join(base, "script")))
+	args := []string{"new-session", "-d", "-x", "110", "-y", "30", "-s", "e", "-c", e.dir}
+	for _, kind := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
+		e.env = append(e.env, fmt.Sprintf("XDG_%s_HOME=%s", kind, filepath.Join(base, strings.ToLower(kind))))
+		args = append(args, "-e", e.env[len(e.env)-1])
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			e.show("the screen at the end")
+			t.Logf("logs:\n%s", e.log(base))
+		}
+		_ = e.command("kill-server").Run()
+		_ = os.RemoveAll(base)
+	})
+	args = append(args, ed.start(t, base, program, server, "a.txt")...)
+	if out, err := e.command(args...).CombinedOutput(); err != nil {
+		t.Fatalf("starting tmux: %v\n%s", err, out)
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	e.see(first)
+	if ed.ready != "" {
+		e.see(ed.ready)
+	}
+	return e
 }
 
 // In an editor that knows nothing of Tandem but LSP: a comment is the prompt, its code action begins a turn, the edit of the
@@ -143,42 +231,7 @@ say All is done.
 	for name, ed := range plainEditors {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			program := filepath.Join(editors(t), ed.editor+"-"+ed.suite, "bin", ed.editor)
-			need(t, program, "install-debian.sh "+ed.editor+" "+ed.suite+" installs it")
-			need(t, "tmux", "the package tmux has it")
-			server, err := binary()
-			if err != nil {
-				t.Fatal(err)
-			}
-			base, err := os.MkdirTemp("", "te-")
-			if err != nil {
-				t.Fatal(err)
-			}
-			e := &terminal{t: t, dir: filepath.Join(base, "ws"), tmux: filepath.Join(base, "tmux")}
-			write(t, e.path("a.txt"), before)
-			write(t, filepath.Join(base, "script"), script)
-			write(t, filepath.Join(base, "config", "tandem", "config.json"),
-				fmt.Sprintf(`{"mode": "ask", "model": %q}`, "script:"+filepath.Join(base, "script")))
-			args := []string{"new-session", "-d", "-x", "110", "-y", "30", "-s", "e", "-c", e.dir}
-			for _, kind := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
-				args = append(args, "-e", fmt.Sprintf("XDG_%s_HOME=%s", kind, filepath.Join(base, strings.ToLower(kind))))
-			}
-			t.Cleanup(func() {
-				if t.Failed() {
-					e.show("the screen at the end")
-					t.Logf("logs:\n%s", e.log(base))
-				}
-				_ = e.command("kill-server").Run()
-				_ = os.RemoveAll(base)
-			})
-			args = append(args, ed.start(t, base, program, server, "a.txt")...)
-			if out, err := e.command(args...).CombinedOutput(); err != nil {
-				t.Fatalf("starting tmux: %v\n%s", err, out)
-			}
-			e.see(`gamma`)
-			if ed.ready != "" {
-				e.see(ed.ready)
-			}
+			e := ed.open(t, before, script, "ask")
 			ed.act(e)
 
 			e.see(`Create wrong\.txt`)
