@@ -38,6 +38,7 @@ type system struct {
 	closed   int           // how often
 	starting chan struct{} // closed when the spare that is being started is there; nil if none is
 	alone    bool          // no spare is started
+	misses   int           // commands for which no keeper of their kind was waiting
 
 	dialer dial.Dialer // of the proxy of commands
 
@@ -90,11 +91,12 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the hosts that commands may reach: %w", err)
 	}
-	k := s.take(kind)
+	k, more := s.take(kind), false
 	if k == nil && l.level == LevelFull {
 		if k = s.spare(); k != nil {
 			k.Proxied = reached.Serve
 		}
+		more = s.missed(k != nil)
 	}
 	for {
 		used := k != nil
@@ -130,7 +132,7 @@ func (s *system) start(ctx context.Context, l launch) (child, error) {
 		// Where there is another error, the command has ended its keeper already: waiting will show
 		// it.
 		begun = true
-		return &guarded{system: s, keeper: k, kind: kind, full: l.level == LevelFull, pid: pid, leave: l.leave, guard: guard, ended: make(chan struct{})}, nil
+		return &guarded{system: s, keeper: k, kind: kind, more: more, pid: pid, leave: l.leave, guard: guard, ended: make(chan struct{})}, nil
 	}
 }
 
@@ -211,6 +213,15 @@ func (s *system) ahead() {
 			s.put(k, spare)
 		}
 	}()
+}
+
+// missed records that no keeper of a command's kind was waiting, and reports whether a spare is
+// worth its memory. After the first such command it is not: most sessions run one kind.
+func (s *system) missed(spared bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.misses++
+	return spared || s.misses > 1
 }
 
 // spare takes the spare, or nil. One that is being started is there sooner than another new one.
@@ -313,7 +324,7 @@ func (s *system) close() {
 type guarded struct {
 	system *system
 	kind   string
-	full   bool
+	more   bool // a spare is started after it
 	pid    int
 	leave  bool
 	guard  gitGuard
@@ -349,7 +360,7 @@ func (g *guarded) wait() end {
 	default:
 		g.system.give(k, g.kind)
 	}
-	if g.full { // not before: starting one takes the time of commands
+	if g.more { // not before: starting one takes the time of commands
 		g.system.ahead()
 	}
 	return end{exitCode(e.Status), e.Background, e.Left, Refused{Network: e.Refused.Network, Unix: e.Refused.Unix}}

@@ -72,6 +72,34 @@ func TestSpare(t *testing.T) {
 	}
 }
 
+// TestSpareIsForSeveralKinds: a trial of the sandbox and commands of one kind start no spare, the
+// first command of another kind does.
+func TestSpareIsForSeveralKinds(t *testing.T) {
+	s := newSuite(t, LevelFull)
+	s.system.close() // of what the suite has run
+	s.system.misses = 0
+	idle := func() int {
+		s.system.mu.Lock()
+		defer s.system.mu.Unlock()
+		return len(s.system.idle)
+	}
+	starting := func() bool {
+		s.system.mu.Lock()
+		defer s.system.mu.Unlock()
+		return s.system.starting != nil
+	}
+	if level := s.Level(); level.Name != LevelFull || idle() != 0 {
+		t.Errorf("after the trial %d keepers wait at the level %v", idle(), level)
+	}
+	for range 3 {
+		if s.does(t, Loopback, "true"); idle() != 1 || starting() {
+			t.Fatalf("%d keepers wait, starting another: %t", idle(), starting())
+		}
+	}
+	s.does(t, ReadOnly, "true")
+	until(t, "there is a spare", func() bool { return len(waiting(&s.system, spare)) == 1 })
+}
+
 // TestSpareEndsWithServer kills a program that has a spare, by a signal that it cannot see.
 func TestSpareEndsWithServer(t *testing.T) {
 	const name = "SPARE"

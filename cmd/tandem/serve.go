@@ -57,6 +57,7 @@ func (c *cli) serveEditor(trace string, serve func(o lspserver.Options, conn edi
 	persist(&o, l)
 	o.Watch, o.Orphaned, o.Started = true, watchParent, configureLog(l)
 	o.Crashes = l.Crashes()
+	o.SandboxTrial = sandboxTrial
 	if trace != "" {
 		record, closeFile, err := l.Trace(trace)
 		if err != nil {
@@ -72,6 +73,9 @@ func (c *cli) serveEditor(trace string, serve func(o lspserver.Options, conn edi
 	}
 	return nil
 }
+
+// sandboxTrial is the time that an editor has for its own start before the sandbox is tried out.
+const sandboxTrial = 2 * time.Second
 
 type usageError string
 

@@ -43,6 +43,9 @@ type Options struct {
 	Tools []tools.Tool
 	// Runner starts commands.
 	Runner sandbox.Runner
+	// SandboxTrial is how long after the start the sandbox of commands is tried out, unless a command
+	// or a request for the status needs its level before; 0 is at once.
+	SandboxTrial time.Duration
 	// Store opens the store on first use; nil keeps sessions in memory.
 	Store func(config.Config) (store.Store, error)
 	// Stored says whether the store exists, so that there may be changes of a crashed process to recover. May be nil.
@@ -250,7 +253,7 @@ func (b *Backend) Ready(ctx context.Context) {
 		b.o.Started(b.config())
 	}
 	b.TellProblems(ctx)
-	b.tellSandbox()
+	b.awaitSandbox()
 	b.watchSettings()
 	if b.o.Stored != nil && b.o.Stored(b.config()) {
 		b.recover()

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"tandem/agent"
 	"tandem/agent/config"
@@ -511,6 +513,32 @@ func TestSandboxIsToldOf(t *testing.T) {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
+}
+
+// TestSandboxTrialIsLater: the sandbox is not tried out while the editor starts, and what waits for
+// it ends with the connection.
+func TestSandboxTrialIsLater(t *testing.T) {
+	tried := tried{leveled: leveled{level: sandbox.Level{Name: sandbox.LevelFull}}, count: new(atomic.Int32)}
+	b := begin(t, &face{}, backend.Client{Options: []byte(`{}`), Own: true}, backend.Options{Runner: tried, SandboxTrial: time.Hour})
+	b.Ready(t.Context())
+	made(t, b, backend.NewSession{Cwd: canonical(t), Mode: "auto"})
+	if n := tried.count.Load(); n != 0 {
+		t.Errorf("the level was asked for %d times", n)
+	}
+	if b.Status(t.Context()); tried.count.Load() == 0 {
+		t.Error("the status does not find out the level")
+	}
+}
+
+// tried counts the requests for its level.
+type tried struct {
+	leveled
+	count *atomic.Int32
+}
+
+func (r tried) Level() sandbox.Level {
+	r.count.Add(1)
+	return r.leveled.Level()
 }
 
 // unopened is a store that cannot be opened.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"tandem/agent/model"
 	"tandem/filetime/text/show"
@@ -53,6 +54,16 @@ type Job struct{ Session, ID, Title string }
 func (b *Backend) sandbox() sandbox.Level {
 	c := b.config()
 	return b.o.Runner.Level().Under(c.Sandbox.Level, c.Commands.Capabilities == "keep")
+}
+
+// awaitSandbox does tellSandbox after Options.SandboxTrial: the trial starts four processes, which
+// would compete with the start of the editor.
+func (b *Backend) awaitSandbox() {
+	if b.o.SandboxTrial == 0 {
+		b.tellSandbox()
+		return
+	}
+	time.AfterFunc(b.o.SandboxTrial, func() { b.Later(func(context.Context) { b.tellSandbox() }) })
 }
 
 // tellSandbox finds out what confines commands, before the first one waits for that, and tells the user where it is less than
