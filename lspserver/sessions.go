@@ -163,8 +163,7 @@ func turnResult(r agent.TurnResult) protocol.PromptResult {
 }
 
 func errorCode(err error) string {
-	var m *model.Error
-	if errors.As(err, &m) {
+	if m, ok := errors.AsType[*model.Error](err); ok {
 		return m.Kind
 	}
 	return "internal"

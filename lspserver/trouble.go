@@ -56,9 +56,8 @@ func (s *server) handled(method string, took time.Duration, err error) {
 	p := lsp.LogTraceParams{Message: fmt.Sprintf("%s took %v", method, took.Round(time.Microsecond))}
 	if err != nil {
 		p.Message += " and failed"
-		var e *wire.Error
 		text := err.Error()
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*wire.Error](err); ok {
 			text = fmt.Sprintf("%d %s", e.Code, e.Message)
 		}
 		if *level == lsp.TraceValueVerbose {

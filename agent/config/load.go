@@ -266,8 +266,7 @@ func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // Reason is an error about a file without its path.
 func Reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err.Error()
 	}
 	return err.Error()

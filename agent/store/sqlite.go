@@ -221,8 +221,7 @@ func connect(path string, settings ...string) (*sql.DB, error) {
 
 // reason wraps SQLite's errors about a damaged file as ErrDamaged.
 func reason(err error) error {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 			return fmt.Errorf("%w (%w)", ErrDamaged, err)

@@ -97,13 +97,11 @@ func exitStatus(err error) int {
 	if err == nil {
 		return 0
 	}
-	var code exitCodeError
-	if errors.As(err, &code) {
+	if code, ok := errors.AsType[exitCodeError](err); ok {
 		return int(code)
 	}
 	fmt.Fprintln(terminal.Stderr(), "tandem:", err)
-	var usage usageError
-	if errors.As(err, &usage) {
+	if _, ok := errors.AsType[usageError](err); ok {
 		return 2
 	}
 	return 1

@@ -123,8 +123,7 @@ func (w *timedOut) Unwrap() error { return w.err }
 // refusal is the error of a lock that timed out, with its holder.
 func (p *processes) refusal(path string, err error) error {
 	what := []string{theLock, theTurn}
-	var w *timedOut
-	if errors.As(err, &w) {
+	if w, ok := errors.AsType[*timedOut](err); ok {
 		what = []string{w.what}
 	}
 	who, does := "another process", "is changing it"

@@ -188,9 +188,8 @@ func promptResultOf(r agent.TurnResult) (promptResult, error) {
 	case agent.BudgetExceeded:
 		stop = agent.MaxTurnRequests
 	default:
-		var m *model.Error
 		e := &wire.Error{Code: wire.CodeInternal, Message: "An internal error in Tandem ended the turn; the log has the details."}
-		if errors.As(r.Err, &m) {
+		if m, ok := errors.AsType[*model.Error](r.Err); ok {
 			e.Name, e.Message = m.Kind, m.Message
 			if m.Kind == "auth" {
 				e.Code = codeAuthRequired

@@ -676,8 +676,7 @@ func (s *process) ask(ctx context.Context, r Request, folder bool) (Reply, error
 func (s *process) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	var result json.RawMessage
 	err := s.conn.Call(ctx, method, params, &result)
-	var coded *wire.Error
-	if errors.As(err, &coded) { // such as an unknown method
+	if coded, ok := errors.AsType[*wire.Error](err); ok { // such as an unknown method
 		return nil, tools.Refuse(tools.ExecutionError, "language_server", "The language server %s cannot answer: %s.", s.program.Name,
 			strings.TrimSuffix(show.Visible(coded.Message, false), "."))
 	}

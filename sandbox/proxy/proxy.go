@@ -128,8 +128,7 @@ func bracketed(host string) string {
 // refuse answers that a host was not reached.
 func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadGateway
-	var refused *dial.RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*dial.RefusedError](err); ok {
 		status = http.StatusForbidden
 	}
 	http.Error(w, err.Error(), status)

@@ -68,8 +68,7 @@ func At(env *tools.Env, place sandbox.Place) (Found, error) {
 }
 
 func cause(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
 	return err

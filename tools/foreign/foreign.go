@@ -236,8 +236,7 @@ func (t *tool) Plan(_ context.Context, env *tools.Env, args json.RawMessage) (*t
 // failed is an error of a run as the model may read it. Errors that the pipeline words itself go on
 // as they are.
 func (t *tool) failed(ctx context.Context, err error) error {
-	var refusal *tools.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*tools.Refusal](err); ok {
 		return &tools.Refusal{Result: clean(refusal.Result)}
 	}
 	var path *sandbox.PathError

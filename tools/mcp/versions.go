@@ -32,8 +32,7 @@ func (e *versionError) newer() bool {
 
 // versions is an error of a handshake as a *versionError, where it is about versions.
 func versions(err error) error {
-	var coded *jsonrpc.Error
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		var data sdk.UnsupportedProtocolVersionData
 		about := coded.Code == sdk.CodeUnsupportedProtocolVersion || strings.Contains(strings.ToLower(coded.Message), "protocol version")
 		if !about {

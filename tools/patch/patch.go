@@ -554,7 +554,6 @@ func (p *patching) failed(err error) error {
 	path := ""
 	var conflict *filetime.Conflict
 	var refused *filetime.Error
-	var part *filetime.Incomplete
 	switch {
 	case errors.As(err, &conflict):
 		path = conflict.Path
@@ -562,7 +561,7 @@ func (p *patching) failed(err error) error {
 		path = refused.Path
 	}
 	f := failures{patching: p}
-	if errors.As(err, &part) {
+	if part, ok := errors.AsType[*filetime.Incomplete](err); ok {
 		f.stays = slices.ContainsFunc(part.Files, func(r filetime.FileReport) bool { return r.State == filetime.Stays })
 	}
 	for _, one := range p.files {

@@ -91,8 +91,7 @@ func (p Part) everywhere(t text.Text) (text.Found, error) {
 		return text.Locate(t, p.Old, p.New, true)
 	}
 	found, err := p.locate(t, 0)
-	var several *text.AmbiguousError
-	if errors.As(err, &several) {
+	if several, ok := errors.AsType[*text.AmbiguousError](err); ok {
 		return text.Found{Count: several.Count, Lines: several.Lines}, nil
 	}
 	return found, err

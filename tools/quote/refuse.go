@@ -114,8 +114,7 @@ func (s *Search) unread() error {
 	default:
 		return &PartError{k, s.wrong(k, err)}
 	}
-	var refusal *tools.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*tools.Refusal](err); ok {
 		refusal.Result.Error, refusal.Result.Reason, refusal.Result.Data = filetime.NotRead, "not_read", what+refusal.Result.Data
 	}
 	return &PartError{k, err}

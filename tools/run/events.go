@@ -16,8 +16,7 @@ func (c *call) emit() error {
 
 func (c *call) log(err error) {
 	attrs := []any{"tool", c.Name, "call", c.ID, "error", err.Error()}
-	var boom *crash
-	if errors.As(err, &boom) {
+	if boom, ok := errors.AsType[*crash](err); ok {
 		attrs = append(attrs, "stack", boom.stack)
 	}
 	c.host.log().Error("tool call", attrs...)

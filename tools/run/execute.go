@@ -214,8 +214,7 @@ func (c *call) why(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || speaks(err) {
 		return err
 	}
-	var part *filetime.Incomplete
-	if errors.As(err, &part) { // what became of each file is still to be told
+	if part, ok := errors.AsType[*filetime.Incomplete](err); ok { // what became of each file is still to be told
 		return &filetime.Incomplete{Err: c.why(ctx, part.Err), Files: part.Files}
 	}
 	if errors.Is(context.Cause(ctx), errBudget) {

@@ -91,8 +91,7 @@ func (c *call) beforeHook(h Hook) error {
 		changed, err = h.Before(c.ctx, c.hookedCall())
 		return err
 	})
-	var boom *crash
-	if errors.As(err, &boom) {
+	if _, ok := errors.AsType[*crash](err); ok {
 		c.log(err)
 	}
 	if err != nil {
@@ -133,8 +132,7 @@ func (c *call) hookedCall() Hooked {
 // deniedByHook is a call that a hook has refused, or that a hook was to judge and has failed.
 func deniedByHook(name string, err error) error {
 	d := tools.Denial{Reason: tidy(err.Error(), 1000), Rule: name, Layer: "hook", Source: "hook"}
-	var decided *HookDenial
-	if errors.As(err, &decided) {
+	if _, ok := errors.AsType[*HookDenial](err); ok {
 		return denied(d, "Permission denied by the hook %s: %s\nNothing was done. Do what follows from this reason; where nothing does, go on "+
 			"without the call, and tell the user what you could not do.", name, d.Reason)
 	}

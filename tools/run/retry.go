@@ -37,8 +37,7 @@ func (c *call) attempts(ctx context.Context) (r tools.Result, err error) {
 	for n := 1; ; n++ {
 		r, err = patient(ctx, c.grace(), c.plan.Run)
 		failed := r
-		var refusal *tools.Refusal
-		if errors.As(err, &refusal) {
+		if refusal, ok := errors.AsType[*tools.Refusal](err); ok {
 			failed = refusal.Result
 		}
 		if failed.Success || !failed.Retryable || ctx.Err() != nil || !c.repeatable() {

@@ -131,8 +131,7 @@ func plain(before, after string) error {
 		return comments("", after)
 	}
 	at := d.InputOffset()
-	var fault *json.SyntaxError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = fault.Offset
 	} else if errors.Is(err, io.ErrUnexpectedEOF) {
 		at, err = int64(len(strings.TrimSpace(after))), errors.New("unexpected end of the file")
@@ -172,8 +171,7 @@ func yamlDocuments(_, after string) error {
 func tomlDocument(_, after string) error {
 	var v any
 	err := toml.Unmarshal([]byte(after), &v)
-	var fault *toml.DecodeError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := fault.Position()
 		return fmt.Errorf("line %d: %s", line, strings.TrimPrefix(fault.Error(), "toml: "))
 	}

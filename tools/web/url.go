@@ -25,8 +25,7 @@ func Parse(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		var why *url.Error
-		if errors.As(err, &why) {
+		if why, ok := errors.AsType[*url.Error](err); ok {
 			err = why.Err
 		}
 		return nil, invalid("%v", err)

@@ -88,15 +88,13 @@ func (c Client) Do(ctx context.Context, env *tools.Env, request *http.Request, w
 		case errors.As(err, &late) && late.Timeout():
 			return tools.Refuse(filetime.Timeout, "", "%s did not send a complete answer within %s.", what, client.Timeout)
 		}
-		var why *url.Error
-		var unknown *net.DNSError
-		if errors.As(err, &unknown) { // its text names the resolver
+		if unknown, ok := errors.AsType[*net.DNSError](err); ok { // its text names the resolver
 			if unknown.IsNotFound {
 				return tools.Transient(filetime.ReadError, "network", "%s cannot be reached: there is no host of this name.", what)
 			}
 			return tools.Transient(filetime.ReadError, "network", "%s cannot be reached: the name of its host cannot be resolved now.", what)
 		}
-		if errors.As(err, &why) {
+		if why, ok := errors.AsType[*url.Error](err); ok {
 			err = why.Err
 		}
 		return tools.Transient(filetime.ReadError, "network", "%s cannot be reached: %s.", what, show.Visible(err.Error(), false))
