@@ -40,25 +40,25 @@ type block struct {
 }
 
 func (a *answer) event(data []byte) error {
-	e := eventOf(data)
-	if e.kind == "" {
+	e, _ := wire.ReadText[event](data)
+	if e.Kind == "" {
 		if wire.IsError(data) {
 			return a.m.Reported(data)
 		}
 		return a.m.BadEvent("Messages", data)
 	}
-	switch e.kind {
+	switch e.Kind {
 	case "message": // the whole answer of a service that does not stream
-		a.count(e.usage)
+		a.count(e.Usage)
 		i := int64(0)
-		for each := wire.ElementsOf(e.content); each.Next(); i++ {
-			a.begin(event{index: wire.Int{N: i, Set: true}, block: each.Value})
+		for each := wire.ElementsOf(e.Content); each.Next(); i++ {
+			a.begin(event{Index: wire.Int{N: i, Set: true}, Block: each.Value})
 			a.finish(i)
 		}
-		a.stop = cmp.Or(e.stop, "end_turn")
+		a.stop = cmp.Or(e.Stop, "end_turn")
 		return io.EOF
 	case "message_start":
-		a.count(e.begun)
+		a.count(e.Begun)
 	case "content_block_start":
 		a.begin(e)
 	case "content_block_delta":
@@ -66,9 +66,9 @@ func (a *answer) event(data []byte) error {
 	case "content_block_stop":
 		a.finish(a.index(e))
 	case "message_delta":
-		a.count(e.usage)
-		if d := deltaOf(e.delta); d.stop != "" && a.stop == "" {
-			a.stop, a.explanation = d.stop, d.explanation
+		a.count(e.Usage)
+		if d := wire.Read[delta](e.Delta); d.Stop != "" && a.stop == "" {
+			a.stop, a.explanation = d.Stop, d.Explanation
 		}
 	case "message_stop":
 		if a.stop == "" {
@@ -83,40 +83,32 @@ func (a *answer) event(data []byte) error {
 
 // index is the one of the block that an event belongs to.
 func (a *answer) index(e event) int64 {
-	if e.index.Set {
-		return e.index.N
+	if e.Index.Set {
+		return e.Index.N
 	}
 	return a.last
 }
 
 // count takes what has been used so far; a field that is missing has not changed.
-func (a *answer) count(usage json.RawMessage) {
-	for f := wire.FieldsOf(usage); f.Next(); {
-		to := (*int64)(nil)
-		switch string(f.Key) {
-		case "input_tokens":
-			to = &a.plain
-		case "cache_creation_input_tokens":
-			to = &a.usage.CacheWrite
-		case "cache_read_input_tokens":
-			to = &a.usage.CachedInput
-		case "output_tokens":
-			to = &a.usage.Output
-		}
-		if n := wire.IntOf(f.Value); to != nil && n.Set {
+func (a *answer) count(raw json.RawMessage) {
+	u := wire.Read[usage](raw)
+	for to, n := range map[*int64]wire.Int{
+		&a.plain: u.Input, &a.usage.CacheWrite: u.Write, &a.usage.CachedInput: u.Cached, &a.usage.Output: u.Output,
+	} {
+		if n.Set {
 			*to = n.N
 		}
 	}
 }
 
 func (a *answer) begin(e event) {
-	s := startOf(e.block)
-	if !e.index.Set {
+	s := wire.Read[start](e.Block)
+	if !e.Index.Set {
 		for a.blocks[a.last] != nil {
 			a.last++
 		}
 	} else {
-		a.last = e.index.N
+		a.last = e.Index.N
 	}
 	// All blocks of some services have the same index, and some end a thought only after what
 	// follows it has begun.
@@ -125,19 +117,19 @@ func (a *answer) begin(e event) {
 			a.finish(index)
 		}
 	}
-	b := &block{kind: s.kind, begun: bytes.Clone(e.block), signature: s.signature}
+	b := &block{kind: s.Kind, begun: bytes.Clone(e.Block), signature: s.Signature}
 	a.blocks[a.last] = b
 	a.all = append(a.all, b)
 	switch b.kind {
 	case "text":
-		a.say(b, s.text.Said)
+		a.say(b, s.Text.Said)
 	case "thinking":
-		a.think(b, s.thinking.Said)
+		a.think(b, s.Thinking.Said)
 	case "tool_use":
-		b.call = a.calls.New(s.id, strings.TrimSpace(s.name))
+		b.call = a.calls.New(s.ID, strings.TrimSpace(s.Name))
 		// Some services give the whole input here, others an empty object before the pieces, or
 		// both.
-		if in := strings.TrimSpace(s.input); in != "" && in != "{}" {
+		if in := strings.TrimSpace(s.Input); in != "" && in != "{}" {
 			a.calls.Guess(b.call, in)
 		}
 	}
@@ -149,31 +141,31 @@ func (a *answer) delta(e event) error {
 		b = &block{}
 		a.blocks[a.index(e)] = b
 	}
-	d := deltaOf(e.delta)
-	kind := d.kind
-	if kind == "" && d.input != "" {
+	d := wire.Read[delta](e.Delta)
+	kind := d.Kind
+	if kind == "" && d.Input != "" {
 		kind = "input_json_delta"
-	} else if kind == "" && d.text.Said != "" {
+	} else if kind == "" && d.Text.Said != "" {
 		kind = "text_delta"
 	}
 	switch kind {
 	case "text_delta":
-		a.say(b, d.text.Said)
+		a.say(b, d.Text.Said)
 	case "thinking_delta":
-		a.think(b, d.thinking.Said)
+		a.think(b, d.Thinking.Said)
 	case "signature_delta":
-		b.signature += d.signature
+		b.signature += d.Signature
 	case "input_json_delta":
 		switch {
-		case d.input == "" || (b.kind != "tool_use" && b.kind != ""):
+		case d.Input == "" || (b.kind != "tool_use" && b.kind != ""):
 		case b.kind == "":
 			return a.m.Bad("sent arguments of a call that had not begun")
 		case a.calls.Done(b.call):
-			if !a.calls.Repeats(b.call, d.input) {
+			if !a.calls.Repeats(b.call, d.Input) {
 				return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(b.call))
 			}
 		default:
-			a.calls.Write(b.call, d.input)
+			a.calls.Write(b.call, d.Input)
 		}
 	}
 	return nil

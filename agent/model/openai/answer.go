@@ -37,11 +37,11 @@ type answer struct {
 }
 
 func (a *answer) event(data []byte) error {
-	e := eventOf(data)
-	if e.kind == "" {
+	e, _ := wire.ReadText[event](data)
+	if e.Kind == "" {
 		switch {
-		case e.object == "response": // the whole answer of a service that does not stream
-			return a.event(fmt.Appendf(nil, `{"type":"response.%s","response":%s}`, cmp.Or(e.status, "completed"), data))
+		case e.Object == "response": // the whole answer of a service that does not stream
+			return a.event(fmt.Appendf(nil, `{"type":"response.%s","response":%s}`, cmp.Or(e.Status, "completed"), data))
 		case string(data) == wire.Done:
 			return nil // some gateways add it; it says nothing about the answer
 		case wire.IsError(data):
@@ -49,27 +49,27 @@ func (a *answer) event(data []byte) error {
 		}
 		return a.m.BadEvent("Responses", data)
 	}
-	delta := wire.TextOf(e.delta)
-	switch e.kind {
+	delta := wire.TextOf(e.Delta)
+	switch e.Kind {
 	case "response.output_item.added":
 		a.begin(e)
 	case "response.output_item.done":
-		return a.finish(a.named(e), e.item)
+		return a.finish(a.named(e), e.Item)
 	case "response.output_text.delta":
-		a.say(a.item(e, "message"), e.contentIndex.N, delta.Said)
+		a.say(a.item(e, "message"), e.ContentIndex.N, delta.Said)
 	case "response.output_text.done":
-		a.rest(a.item(e, "message"), e.contentIndex.N, wire.TextOf(e.text).Said)
+		a.rest(a.item(e, "message"), e.ContentIndex.N, wire.TextOf(e.Text).Said)
 	case "response.refusal.delta":
 		a.refused = true
-		a.say(a.item(e, "message"), e.contentIndex.N, delta.Said+delta.Refusal)
+		a.say(a.item(e, "message"), e.ContentIndex.N, delta.Said+delta.Refusal)
 	case "response.refusal.done":
 		a.refused = true
-		refusal := wire.TextOf(e.refusal)
-		a.rest(a.item(e, "message"), e.contentIndex.N, refusal.Said+refusal.Refusal)
+		refusal := wire.TextOf(e.Refusal)
+		a.rest(a.item(e, "message"), e.ContentIndex.N, refusal.Said+refusal.Refusal)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		a.think(a.item(e, "reasoning"), delta.Said+delta.Thought)
 	case "response.reasoning_summary_part.added":
-		if e.summaryIndex.N > 0 {
+		if e.SummaryIndex.N > 0 {
 			a.think(a.item(e, "reasoning"), "\n\n")
 		}
 	case "response.function_call_arguments.delta":
@@ -79,17 +79,17 @@ func (a *answer) event(data []byte) error {
 		case it.finished:
 			return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(it.call))
 		default:
-			a.calls.Write(it.call, wire.ArgsOf(e.delta))
+			a.calls.Write(it.call, wire.ArgsOf(e.Delta))
 		}
 	case "response.function_call_arguments.done":
-		if it := a.item(e, "function_call"); it.call >= 0 && !a.arguments(it, wire.ArgsOf(e.arguments)) {
+		if it := a.item(e, "function_call"); it.call >= 0 && !a.arguments(it, wire.ArgsOf(e.Arguments)) {
 			return a.m.Bad("sent arguments of %s that differ from their pieces", a.calls.Name(it.call))
 		}
 	case "response.completed", "response.incomplete", "response.done":
 		return a.complete(e)
 	case "response.failed", "response.cancelled":
-		if r := responseOf(e.response); len(r.failure) > 0 && string(r.failure) != "null" {
-			return a.m.Reported(r.failure)
+		if r := wire.Read[response](e.Response); len(r.Failure) > 0 && string(r.Failure) != "null" {
+			return a.m.Reported(r.Failure)
 		}
 		return a.m.Reported([]byte(`{"message":"the response failed without a reason"}`))
 	case "error":
@@ -107,61 +107,61 @@ func (a *answer) add(id, kind string) *item {
 // item gives the item of an event, which is of that kind.
 func (a *answer) item(e event, kind string) *item {
 	for _, it := range slices.Backward(a.items) {
-		if e.itemID != "" && it.id == e.itemID && it.kind == kind {
+		if e.ItemID != "" && it.id == e.ItemID && it.kind == kind {
 			return it
 		}
 	}
-	it := a.byIndex[e.outputIndex.N]
-	if !e.outputIndex.Set && len(a.items) > 0 {
+	it := a.byIndex[e.OutputIndex.N]
+	if !e.OutputIndex.Set && len(a.items) > 0 {
 		it = a.items[len(a.items)-1]
 	}
 	if it == nil || it.kind != kind {
-		it = a.add(e.itemID, kind)
-		a.byIndex[e.outputIndex.N] = it
+		it = a.add(e.ItemID, kind)
+		a.byIndex[e.OutputIndex.N] = it
 	}
 	return it
 }
 
 // begin takes an item that is announced.
 func (a *answer) begin(e event) {
-	o, ok := outputOf(e.item)
+	o, ok := outputOf(e.Item)
 	if !ok {
 		return
 	}
-	it := a.byIndex[e.outputIndex.N]
-	if it == nil || it.finished || it.kind != o.kind || it.call >= 0 {
-		if o.kind == "function_call" && o.callID() != "" && a.calls.Find(o.callID()) >= 0 {
+	it := a.byIndex[e.OutputIndex.N]
+	if it == nil || it.finished || it.kind != o.Kind || it.call >= 0 {
+		if o.Kind == "function_call" && o.callID() != "" && a.calls.Find(o.callID()) >= 0 {
 			return // told twice
 		}
-		it = a.add(o.id, o.kind)
-		a.byIndex[e.outputIndex.N] = it
+		it = a.add(o.ID, o.Kind)
+		a.byIndex[e.OutputIndex.N] = it
 	}
-	if o.kind == "function_call" && it.call < 0 {
-		it.call = a.calls.New(o.callID(), strings.TrimSpace(o.name))
-		a.calls.Write(it.call, o.arguments)
+	if o.Kind == "function_call" && it.call < 0 {
+		it.call = a.calls.New(o.callID(), strings.TrimSpace(o.Name))
+		a.calls.Write(it.call, o.Arguments)
 	}
 }
 
 // named gives the item that an event repeats as a whole.
 func (a *answer) named(e event) *item {
-	o, _ := outputOf(e.item)
+	o, _ := outputOf(e.Item)
 	if it := a.ofCall(o); it != nil {
 		return it
 	}
-	if e.itemID == "" {
-		e.itemID = o.id
+	if e.ItemID == "" {
+		e.ItemID = o.ID
 	}
-	if o.kind == "function_call" { // one that was announced without its id
-		if it := a.byIndex[e.outputIndex.N]; it == nil || it.kind != o.kind || it.finished || a.calls.ID(it.call) != "" && o.callID() != "" {
-			it = a.add(o.id, o.kind)
-			a.byIndex[e.outputIndex.N] = it
+	if o.Kind == "function_call" { // one that was announced without its id
+		if it := a.byIndex[e.OutputIndex.N]; it == nil || it.kind != o.Kind || it.finished || a.calls.ID(it.call) != "" && o.callID() != "" {
+			it = a.add(o.ID, o.Kind)
+			a.byIndex[e.OutputIndex.N] = it
 		}
-		return a.byIndex[e.outputIndex.N]
+		return a.byIndex[e.OutputIndex.N]
 	}
-	it := a.item(e, o.kind)
-	if it.finished && it.id != o.id {
-		it = a.add(o.id, o.kind)
-		a.byIndex[e.outputIndex.N] = it
+	it := a.item(e, o.Kind)
+	if it.finished && it.id != o.ID {
+		it = a.add(o.ID, o.Kind)
+		a.byIndex[e.OutputIndex.N] = it
 	}
 	return it
 }
@@ -169,7 +169,7 @@ func (a *answer) named(e event) *item {
 // ofCall gives the item of a call that has the same id, nil for none.
 func (a *answer) ofCall(o output) *item {
 	for _, it := range a.items {
-		if o.kind == "function_call" && it.call >= 0 && o.callID() != "" && a.calls.ID(it.call) == o.callID() {
+		if o.Kind == "function_call" && it.call >= 0 && o.callID() != "" && a.calls.ID(it.call) == o.callID() {
 			return it
 		}
 	}
@@ -210,10 +210,10 @@ func (a *answer) finish(it *item, raw json.RawMessage) error {
 		return nil
 	}
 	it.finished = true
-	switch o.kind {
+	switch o.Kind {
 	case "message":
 		part := int64(0)
-		for c := wire.ElementsOf(o.content); c.Next(); part++ {
+		for c := wire.ElementsOf(o.Content); c.Next(); part++ {
 			t := wire.TextOf(c.Value)
 			a.refused = a.refused || t.Refusal != ""
 			a.rest(it, part, t.Said+t.Refusal)
@@ -225,18 +225,18 @@ func (a *answer) finish(it *item, raw json.RawMessage) error {
 		}
 	case "function_call":
 		if it.call < 0 {
-			it.call = a.calls.New(o.callID(), strings.TrimSpace(o.name))
+			it.call = a.calls.New(o.callID(), strings.TrimSpace(o.Name))
 		}
 		a.calls.Keep(it.call, raw, "id", "type", "status", "call_id", "name", "arguments", "parsed_arguments")
-		if !a.arguments(it, o.arguments) {
-			return a.m.Bad("sent arguments of %s that differ from their pieces", o.name)
+		if !a.arguments(it, o.Arguments) {
+			return a.m.Bad("sent arguments of %s that differ from their pieces", o.Name)
 		}
-		if o.status != "incomplete" || a.calls.Whole(it.call) {
+		if o.Status != "incomplete" || a.calls.Whole(it.call) {
 			a.calls.Settle(it.call)
 		}
 	case "reasoning":
 		var texts []string
-		for s := wire.ElementsOf(o.summary); s.Next(); {
+		for s := wire.ElementsOf(o.Summary); s.Next(); {
 			t := wire.TextOf(s.Value)
 			texts = append(texts, t.Said+t.Thought)
 		}
@@ -244,7 +244,7 @@ func (a *answer) finish(it *item, raw json.RawMessage) error {
 		if !it.thought {
 			a.think(it, text)
 		}
-		if o.encrypted != "" {
+		if o.Encrypted != "" {
 			sealed := json.RawMessage(append([]byte(nil), raw...))
 			a.on(model.Delta{Kept: &model.Thought{Model: a.m.Name(), Text: text, Sealed: sealed}})
 		}
@@ -255,24 +255,24 @@ func (a *answer) finish(it *item, raw json.RawMessage) error {
 // complete is the end of the answer. It repeats all of it, for services that have not sent the
 // pieces.
 func (a *answer) complete(e event) error {
-	r := responseOf(e.response)
+	r := wire.Read[response](e.Response)
 	nth := map[string]int{}
-	for each := wire.ElementsOf(r.output); each.Next(); {
+	for each := wire.ElementsOf(r.Output); each.Next(); {
 		o, _ := outputOf(each.Value)
 		it := a.ofCall(o)
 		if it == nil {
-			it = a.nth(o.kind, nth[o.kind])
+			it = a.nth(o.Kind, nth[o.Kind])
 		}
-		nth[o.kind]++
+		nth[o.Kind]++
 		if err := a.finish(it, each.Value); err != nil {
 			return err
 		}
 	}
-	resp := &model.Response{Stop: model.StopEnd, Usage: a.m.Priced(r.usage)}
+	resp := &model.Response{Stop: model.StopEnd, Usage: a.m.Priced(r.usage())}
 	switch {
-	case e.kind == "response.incomplete" && r.incomplete == "content_filter":
+	case e.Kind == "response.incomplete" && r.Incomplete == "content_filter":
 		resp.Stop, resp.Detail = model.StopRefusal, "The service's content filter stopped the answer."
-	case e.kind == "response.incomplete":
+	case e.Kind == "response.incomplete":
 		resp.Stop, resp.Detail = model.StopMaxTokens, "The answer reached the model's limit of tokens."
 	case a.calls.Len() > 0:
 		resp.Stop = model.StopCalls

@@ -50,20 +50,20 @@ func (a *answer) event(data []byte) error {
 	if !ok {
 		return a.m.BadEvent("Chat Completions", data)
 	}
-	if len(e.failure) > 0 && string(e.failure) != "null" || !e.chosen() && wire.IsError(data) {
+	if len(e.Failure) > 0 && string(e.Failure) != "null" || !e.chosen() && wire.IsError(data) {
 		return a.m.Reported(data)
 	}
-	a.count(e.groq)
-	a.count(e.usage)
-	for each := wire.ElementsOf(e.choices); each.Next(); {
-		c := choiceOf(each.Value)
-		if c.index.N != 0 {
+	a.count(e.Groq)
+	a.count(e.Usage)
+	for each := wire.ElementsOf(e.Choices); each.Next(); {
+		c := wire.Read[choice](each.Value)
+		if c.Index.N != 0 {
 			continue
 		}
-		a.count(c.usage)
-		d, reason := c.delta, strings.ToLower(c.finish)
-		if len(c.message) > 0 && c.message[0] == '{' && !a.said && a.calls.Len() == 0 && a.thought.Len() == 0 {
-			d, reason = c.message, cmp.Or(reason, "stop") // the whole answer in one event
+		a.count(c.Usage)
+		d, reason := c.Delta, strings.ToLower(c.Finish)
+		if len(c.Message) > 0 && c.Message[0] == '{' && !a.said && a.calls.Len() == 0 && a.thought.Len() == 0 {
+			d, reason = c.Message, cmp.Or(reason, "stop") // the whole answer in one event
 		}
 		if err := a.piece(d); err != nil {
 			return err
@@ -100,25 +100,25 @@ func (a *answer) count(usage json.RawMessage) {
 
 // piece takes a part of the message.
 func (a *answer) piece(raw json.RawMessage) error {
-	d := pieceOf(raw)
-	a.think("reasoning_content", d.reasoningContent)
-	a.think("reasoning", d.reasoning)
-	a.think("reasoning_text", d.reasoningText)
-	a.think("reasoning_details", d.reasoningDetails)
-	a.think("content", wire.Text{Thought: d.content.Thought})
-	a.wentOn = a.wentOn || a.finish != "" && (d.content.Said != "" || len(d.toolCalls) > 0)
-	if t := d.content.Said + d.content.Refusal + d.refusal.Said; t != "" {
+	d := wire.Read[piece](raw)
+	a.think("reasoning_content", d.ReasoningContent)
+	a.think("reasoning", d.Reasoning)
+	a.think("reasoning_text", d.ReasoningText)
+	a.think("reasoning_details", d.ReasoningDetails)
+	a.think("content", wire.Text{Thought: d.Content.Thought})
+	a.wentOn = a.wentOn || a.finish != "" && (d.Content.Said != "" || len(d.ToolCalls) > 0)
+	if t := d.Content.Said + d.Content.Refusal + d.Refusal.Said; t != "" {
 		a.said = true
-		a.refused = a.refused || d.content.Refusal != "" || d.refusal.Said != ""
+		a.refused = a.refused || d.Content.Refusal != "" || d.Refusal.Said != ""
 		a.on(model.Delta{Text: t})
 	}
 	a.extra.Add(raw, "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_text")
-	for each := wire.ElementsOf(d.toolCalls); each.Next(); {
+	for each := wire.ElementsOf(d.ToolCalls); each.Next(); {
 		if err := a.call(each.Value); err != nil {
 			return err
 		}
 	}
-	for each := wire.ElementsOf(d.functionCall); each.Next(); {
+	for each := wire.ElementsOf(d.FunctionCall); each.Next(); {
 		if err := a.call(slices.Concat([]byte(`{"function":`), each.Value, []byte{'}'})); err != nil {
 			return err
 		}
@@ -172,15 +172,15 @@ func (a *answer) call(raw json.RawMessage) error {
 	at := a.place(tc)
 	if at < 0 {
 		a.calls.SettleAll(false)
-		a.indexes = append(a.indexes, tc.index.N)
-		if last := len(a.indexes) - 2; !tc.index.Set && last >= 0 {
+		a.indexes = append(a.indexes, tc.Index.N)
+		if last := len(a.indexes) - 2; !tc.Index.Set && last >= 0 {
 			a.indexes[last+1] = a.indexes[last]
 		}
 		at = a.calls.New("", "")
 	}
 	a.calls.Keep(at, raw, "index", "id", "type", "function", "name", "arguments")
-	a.calls.KeepIn(at, "function", tc.function, "name", "arguments")
-	args := tc.arguments
+	a.calls.KeepIn(at, "function", tc.Function, "name", "arguments")
+	args := tc.Arguments
 	if strings.TrimSpace(args) != "" && !a.calls.Repeats(at, args) {
 		if a.calls.Done(at) {
 			return a.m.Bad("went on with the arguments of %s after they were complete", a.calls.Name(at))
@@ -189,7 +189,7 @@ func (a *answer) call(raw json.RawMessage) error {
 		args = ""
 	}
 	a.calls.Write(at, args)
-	a.calls.Identify(at, tc.id, tc.name)
+	a.calls.Identify(at, tc.ID, tc.Name)
 	return nil
 }
 
@@ -197,13 +197,13 @@ func (a *answer) call(raw json.RawMessage) error {
 // missing or the same for several calls, the id may be missing or come with every piece.
 func (a *answer) place(tc toolCall) int {
 	at := a.calls.Len() - 1
-	same := a.calls.Find(tc.id)
+	same := a.calls.Find(tc.ID)
 	switch {
-	case tc.index.Set:
-		for at >= 0 && a.indexes[at] != tc.index.N {
+	case tc.Index.Set:
+		for at >= 0 && a.indexes[at] != tc.Index.N {
 			at--
 		}
-		if at < 0 && tc.name == "" {
+		if at < 0 && tc.Name == "" {
 			at = same
 		}
 	case same >= 0:
@@ -217,9 +217,9 @@ func (a *answer) place(tc toolCall) int {
 
 // another says that a piece begins another call than the one of its index.
 func (a *answer) another(at int, tc toolCall) bool {
-	name, id, known, args := tc.name, tc.id, a.calls.ID(at), tc.arguments
+	name, id, known, args := tc.Name, tc.ID, a.calls.ID(at), tc.Arguments
 	switch {
-	case !tc.index.Set && id != "" && known != "" && id != known:
+	case !tc.Index.Set && id != "" && known != "" && id != known:
 		return true
 	case name == "" || a.calls.Name(at) == "":
 		return false

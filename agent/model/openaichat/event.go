@@ -11,157 +11,82 @@ import (
 
 // event is one event of the stream, as much of it as is used here. The error, the kinds of
 // reasoning and the cost are what services add to OpenAI's own form.
-type event struct{ choices, usage, groq, failure json.RawMessage }
+type event struct {
+	Choices json.RawMessage `wire:"choices"`
+	Usage   json.RawMessage `wire:"usage"`
+	Groq    json.RawMessage `wire:"x_groq.usage"`
+	Failure json.RawMessage `wire:"error"`
+}
 
 // chosen says that the event has a part of an answer.
 func (e event) chosen() bool {
-	c := wire.ElementsOf(e.choices)
+	c := wire.ElementsOf(e.Choices)
 	return c.Next()
 }
 
-func eventOf(data []byte) (e event, ok bool) {
-	f, ok := wire.Parse(data)
-	for ok && f.Next() {
-		switch string(f.Key) {
-		case "choices":
-			e.choices = f.Value
-		case "usage":
-			e.usage = f.Value
-		case "x_groq":
-			for g := wire.FieldsOf(f.Value); g.Next(); {
-				if string(g.Key) == "usage" {
-					e.groq = g.Value
-				}
-			}
-		case "error":
-			e.failure = f.Value
-		}
-	}
-	return e, ok && wire.Listed(e.choices)
+func eventOf(data []byte) (event, bool) {
+	e, ok := wire.ReadText[event](data)
+	return e, ok && wire.Listed(e.Choices)
 }
 
 // choice is one of the answers that a request may have.
 type choice struct {
-	index                 wire.Int
-	delta, message, usage json.RawMessage
-	finish                string
+	Index   wire.Int        `wire:"index"`
+	Delta   json.RawMessage `wire:"delta"`
+	Message json.RawMessage `wire:"message"`
+	Usage   json.RawMessage `wire:"usage"` // Moonshot's place for it
+	Finish  string          `wire:"finish_reason,name"`
 }
 
-func choiceOf(raw json.RawMessage) (c choice) {
-	for f := wire.FieldsOf(raw); f.Next(); {
-		switch string(f.Key) {
-		case "index":
-			c.index = wire.IntOf(f.Value)
-		case "delta":
-			c.delta = f.Value
-		case "message":
-			c.message = f.Value
-		case "usage": // Moonshot's place for it
-			c.usage = f.Value
-		case "finish_reason":
-			c.finish = wire.NameOf(f.Value)
-		}
-	}
-	return c
+// usage counts tokens, with the names that several services have for one count.
+type usage struct {
+	Prompt     wire.Int `wire:"prompt_tokens"`
+	Completion wire.Int `wire:"completion_tokens"`
+	Input      wire.Int `wire:"input_tokens"`
+	Output     wire.Int `wire:"output_tokens"`
+	Within     wire.Int `wire:"prompt_tokens_details.cached_tokens"`
+	Hit        wire.Int `wire:"prompt_cache_hit_tokens"`
+	Cached     wire.Int `wire:"cached_tokens"`
+	Cost       float64  `wire:"cost"`
 }
 
-// usageOf counts tokens, with the names that several services have for one count.
 func usageOf(raw json.RawMessage) model.Usage {
-	var prompt, completion, input, output, within, hit, cached int64
-	cost := 0.0
-	for f := wire.FieldsOf(raw); f.Next(); {
-		n := wire.IntOf(f.Value).N
-		switch string(f.Key) {
-		case "prompt_tokens":
-			prompt = n
-		case "completion_tokens":
-			completion = n
-		case "input_tokens":
-			input = n
-		case "output_tokens":
-			output = n
-		case "prompt_tokens_details":
-			for d := wire.FieldsOf(f.Value); d.Next(); {
-				if string(d.Key) == "cached_tokens" {
-					within = wire.IntOf(d.Value).N
-				}
-			}
-		case "prompt_cache_hit_tokens":
-			hit = n
-		case "cached_tokens":
-			cached = n
-		case "cost":
-			cost = wire.FloatOf(f.Value)
-		}
-	}
+	u := wire.Read[usage](raw)
 	return model.Usage{
-		Input: cmp.Or(prompt, input), Output: cmp.Or(completion, output), CachedInput: cmp.Or(within, hit, cached), CostUSD: cost,
+		Input: cmp.Or(u.Prompt.N, u.Input.N), Output: cmp.Or(u.Completion.N, u.Output.N), CachedInput: cmp.Or(u.Within.N, u.Hit.N, u.Cached.N),
+		CostUSD: u.Cost,
 	}
 }
 
 // piece is a part of the answer, or all of it.
 type piece struct {
-	content, refusal                                             wire.Text
-	reasoning, reasoningContent, reasoningText, reasoningDetails wire.Text
-	toolCalls                                                    json.RawMessage
-	functionCall                                                 json.RawMessage // the one call of the protocol before it had tools
+	Content          wire.Text       `wire:"content"`
+	Refusal          wire.Text       `wire:"refusal"`
+	Reasoning        wire.Text       `wire:"reasoning"`
+	ReasoningContent wire.Text       `wire:"reasoning_content"`
+	ReasoningText    wire.Text       `wire:"reasoning_text"`
+	ReasoningDetails wire.Text       `wire:"reasoning_details"`
+	ToolCalls        json.RawMessage `wire:"tool_calls"`
+	FunctionCall     json.RawMessage `wire:"function_call"` // the one call of the protocol before it had tools
 }
 
-func pieceOf(raw json.RawMessage) (p piece) {
-	for f := wire.FieldsOf(raw); f.Next(); {
-		switch string(f.Key) {
-		case "content":
-			p.content = wire.TextOf(f.Value)
-		case "refusal":
-			p.refusal = wire.TextOf(f.Value)
-		case "reasoning":
-			p.reasoning = wire.TextOf(f.Value)
-		case "reasoning_content":
-			p.reasoningContent = wire.TextOf(f.Value)
-		case "reasoning_text":
-			p.reasoningText = wire.TextOf(f.Value)
-		case "reasoning_details":
-			p.reasoningDetails = wire.TextOf(f.Value)
-		case "tool_calls":
-			p.toolCalls = f.Value
-		case "function_call":
-			p.functionCall = f.Value
-		}
-	}
-	return p
+// called is what a call has in its function, or with several services beside it.
+type called struct {
+	Name      string `wire:"name,name"`
+	Arguments string `wire:"arguments,args"`
 }
 
 // toolCall is a part of a call, or all of it.
 type toolCall struct {
-	index               wire.Int
-	id, name, arguments string
-	function            json.RawMessage
+	Index    wire.Int        `wire:"index"`
+	ID       string          `wire:"id,name"`
+	Function json.RawMessage `wire:"function"`
+	called
 }
 
-func toolCallOf(raw json.RawMessage) (tc toolCall) {
-	var name, arguments string // where several services put them
-	for f := wire.FieldsOf(raw); f.Next(); {
-		switch string(f.Key) {
-		case "index":
-			tc.index = wire.IntOf(f.Value)
-		case "id":
-			tc.id = wire.NameOf(f.Value)
-		case "function":
-			tc.function = f.Value
-		case "name":
-			name = wire.NameOf(f.Value)
-		case "arguments":
-			arguments = wire.ArgsOf(f.Value)
-		}
-	}
-	for f := wire.FieldsOf(tc.function); f.Next(); {
-		switch string(f.Key) {
-		case "name":
-			tc.name = wire.NameOf(f.Value)
-		case "arguments":
-			tc.arguments = wire.ArgsOf(f.Value)
-		}
-	}
-	tc.name, tc.arguments = strings.TrimSpace(cmp.Or(tc.name, name)), cmp.Or(tc.arguments, arguments)
+func toolCallOf(raw json.RawMessage) toolCall {
+	tc, beside := wire.Read[toolCall](raw), wire.Read[called](raw)
+	tc.called = wire.Read[called](tc.Function)
+	tc.Name, tc.Arguments = strings.TrimSpace(cmp.Or(tc.Name, beside.Name)), cmp.Or(tc.Arguments, beside.Arguments)
 	return tc
 }

@@ -28,19 +28,13 @@ func (c *Client) BadEvent(protocol string, data []byte) *model.Error {
 // IsError says that data reports an error, in one of the ways that do without the protocol's own
 // events.
 func IsError(data []byte) bool {
-	f, ok := Parse(data)
-	is := false
-	for ok && f.Next() {
-		switch string(f.Key) {
-		case "type", "object":
-			is = is || NameOf(f.Value) == "error"
-		case "error":
-			is = is || string(f.Value) != "null"
-		case "error_message":
-			is = is || NameOf(f.Value) != ""
-		}
-	}
-	return is
+	e, ok := ReadText[struct {
+		Type    string          `wire:"type,name"`
+		Object  string          `wire:"object,name"`
+		Error   json.RawMessage `wire:"error"`
+		Message string          `wire:"error_message,name"`
+	}](data)
+	return ok && (e.Type == "error" || e.Object == "error" || len(e.Error) > 0 && string(e.Error) != "null" || e.Message != "")
 }
 
 // Reported words an error that came inside an answer with status 200.
