@@ -241,7 +241,7 @@ func (l *Loop) compose(offer tools.Offer) model.Request {
 func toolSpecsOf(offer tools.Offer) (all []model.ToolSpec) {
 	for _, tool := range offer.Full {
 		all = append(all, model.ToolSpec{
-			Name: tool.Spec().Name, Description: offer.Description(tool), Parameters: tool.Schema().Shown(), Plain: tool.Schema().Own(),
+			Name: tool.Spec().Name, Description: offer.Description(tool), Parameters: tool.Schema().Shown(),
 		})
 	}
 	return all

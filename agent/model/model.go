@@ -171,11 +171,10 @@ func (e *Extra) equal(o *Extra) bool {
 
 // ToolSpec describes a tool to a model.
 type ToolSpec struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-	// Plain is set if every service accepts Parameters unchanged.
-	Plain bool `json:"-"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Parameters are what every service takes as they are: see Schema.Shown in tools/schema.
+	Parameters json.RawMessage `json:"parameters"`
 }
 
 // Same reports whether two are equal.

@@ -8,20 +8,25 @@ import (
 	"strings"
 )
 
-// maxDepthPlain bounds how many references and alternatives are followed to the properties of a
-// root.
-const maxDepthPlain = 16
+// maxParts bounds how many references and alternatives of a root are followed to its properties: a
+// schema may contain itself, several times over.
+const maxParts = 256
 
 // plain is a tidy schema as services take it for the parameters of a tool: an object at its root,
-// without alternatives there; every list says what is in it; nothing is required that no property
-// describes. What arguments a call may have does not get narrower by it.
+// with properties and without alternatives there; every list says what is in it; nothing is required
+// that no property describes; no schema is a truth value. What arguments a call may have does not get narrower by it.
 func plain(js json.RawMessage) json.RawMessage {
 	m, ok := object(js)
 	if !ok {
 		return js
 	}
 	w := &tidier{root: js}
-	return w.lists(w.flat(m).json())
+	m = w.flat(m)
+	m.drop("items", "prefixItems")
+	if m.get("properties") == nil {
+		m.set("properties", json.RawMessage("{}"))
+	}
+	return w.lists(m.json())
 }
 
 // alternatives are what a service refuses at the root of parameters.
@@ -35,7 +40,7 @@ func (w *tidier) flat(m members) members {
 		return m
 	}
 	if odd {
-		f := w.fields(m, 0)
+		f := w.fields(m)
 		m.drop(append([]string{"additionalProperties", "unevaluatedProperties"}, alternatives...)...)
 		if len(f.properties) > 0 {
 			m.set("properties", f.properties.json())
@@ -62,14 +67,16 @@ type fields struct {
 	says       string
 }
 
-// fields gathers what a schema says of properties. depth bounds schemas that contain themselves.
-func (w *tidier) fields(m members, depth int) (f fields) {
-	if depth > maxDepthPlain {
+// fields gathers what a schema says of properties.
+func (w *tidier) fields(m members) (f fields) {
+	if w.parts++; w.parts > maxParts {
 		return f
 	}
 	of := func(js json.RawMessage) fields {
-		below, _ := object(js)
-		return w.fields(below, depth+1)
+		if below, ok := object(js); ok {
+			return w.fields(below)
+		}
+		return fields{}
 	}
 	f.properties, _ = object(m.get("properties"))
 	_ = json.Unmarshal(m.get("required"), &f.required)
@@ -158,7 +165,7 @@ func contains(names []json.RawMessage, name []byte) bool {
 func (w *tidier) lists(js json.RawMessage) json.RawMessage {
 	m, ok := object(js)
 	if !ok {
-		return js
+		return json.RawMessage("{}") // a truth value
 	}
 	same := true
 	for i, o := range m {
@@ -181,7 +188,7 @@ func (w *tidier) lists(js json.RawMessage) json.RawMessage {
 			now = list(each)
 		case strings.HasPrefix(o.name, "depend"): // by names of properties, not of keywords
 			continue
-		case isSchema(o.value) && len(o.value) > 0 && o.value[0] == '{':
+		case isSchema(o.value) && (o.value[0] == '{' || slices.Contains([]string{"items", "not", "contains", "propertyNames", "if", "then", "else"}, o.name)):
 			now = w.lists(o.value)
 		default:
 			continue
@@ -190,7 +197,7 @@ func (w *tidier) lists(js json.RawMessage) json.RawMessage {
 			same, m[i].value = false, now
 		}
 	}
-	if m.get("items") == nil && m.get("prefixItems") == nil && isKind(m.get("type"), "array") {
+	if m.get("items") == nil && isKind(m.get("type"), "array") {
 		m.set("items", json.RawMessage("{}"))
 		same = false
 	}

@@ -46,7 +46,6 @@ import (
 type Schema struct {
 	json, shown json.RawMessage
 	root        *node
-	own         bool // see Own
 	// foreign judges what root cannot say; nil for every schema that comes from a Go type.
 	foreign *jsonschema.Resolved
 }
@@ -89,7 +88,7 @@ func of(t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	return &Schema{json: js, shown: shown, root: n, own: len(least.Properties) > 0}, nil
+	return &Schema{json: js, shown: plain(shown), root: n}, nil
 }
 
 // bare is s, of which n is the validator's form, without what a check alone needs.
@@ -144,7 +143,7 @@ func Lenient(js json.RawMessage) (*Schema, error) {
 	js = bytes.TrimSpace(js)
 	if len(js) == 0 || js[0] != '{' {
 		anything := json.RawMessage(`{"type":"object"}`)
-		return &Schema{json: anything, shown: anything, root: &node{types: []string{"object"}}}, nil
+		return &Schema{json: anything, shown: plain(anything), root: &node{types: []string{"object"}}}, nil
 	}
 	if !json.Valid(js) {
 		return nil, fmt.Errorf("schema: %w", json.Unmarshal(js, new(any)))
@@ -194,10 +193,6 @@ func (s *Schema) JSON() json.RawMessage { return s.json }
 // bounds: a model keeps them without being told, and Check answers the call that does not with a
 // sentence. It has one way to say each thing. One that somebody else wrote is shown whole.
 func (s *Schema) Shown() json.RawMessage { return s.shown }
-
-// Own says that the schema comes from a Go type with fields that are shown: Shown is then what
-// every service takes as it is.
-func (s *Schema) Own() bool { return s.own }
 
 // Param is the canonical name of a parameter, from any name that a call may give it; ok is false
 // where there is none.

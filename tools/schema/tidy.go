@@ -106,6 +106,7 @@ type tidier struct {
 	root json.RawMessage
 	// patterns says what is kept of regular expressions; nil is all of them.
 	patterns func(pattern string) bool
+	parts    int // see maxParts
 }
 
 // shapes are the keywords of JSON Schema. Others are kept as they are.

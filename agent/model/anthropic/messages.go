@@ -149,7 +149,7 @@ func offered() wire.Writing[model.ToolSpec, tool] {
 		Same: model.ToolSpec.Same,
 		Add: func(items []tool, from []model.ToolSpec, i int) []tool {
 			t := from[i]
-			return append(items, tool{InputSchema: wire.Schema(t), Name: t.Name, Description: t.Description})
+			return append(items, tool{InputSchema: t.Parameters, Name: t.Name, Description: t.Description})
 		},
 		End: func(items []tool, _ []model.ToolSpec) (map[int]tool, []tool) {
 			last := len(items) - 1

@@ -38,7 +38,7 @@ func TestRequestGolden(t *testing.T) {
 		{"m", model.Request{
 			Tools: []model.ToolSpec{
 				{Name: "a", Description: "A <tool>.", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}`)},
-				{Name: "b", Parameters: json.RawMessage(`{"type":"object"}`)},
+				{Name: "b", Parameters: json.RawMessage(`{"properties":{},"type":"object"}`)},
 			},
 			Messages: []model.Message{
 				{Role: model.System, Text: "S"},

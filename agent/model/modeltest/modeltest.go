@@ -297,7 +297,7 @@ func Conversation() model.Request {
 		Tools: []model.ToolSpec{
 			{Name: "bash", Description: "Runs.", Parameters: json.RawMessage(
 				`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`)},
-			{Name: "none"},
+			{Name: "none", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},
 		},
 	}
 }

@@ -149,7 +149,7 @@ func offered() wire.Writing[model.ToolSpec, client.ResponseTool] {
 		Add: func(items []client.ResponseTool, from []model.ToolSpec, i int) []client.ResponseTool {
 			t := from[i]
 			def := map[string]any{
-				"name": t.Name, "parameters": wire.Schema(t),
+				"name": t.Name, "parameters": t.Parameters,
 				// Without it the service wants every parameter to be required.
 				"strict": false,
 			}

@@ -122,7 +122,7 @@ func offered() wire.Writing[model.ToolSpec, openai.Tool] {
 			t := from[i]
 			return append(items, openai.Tool{
 				Type:     openai.ToolTypeFunction,
-				Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: wire.Schema(t)},
+				Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters},
 			})
 		},
 	}
