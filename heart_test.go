@@ -22,7 +22,7 @@ var heartTypes = []struct {
 	{"lspserver/workspace", "document", 11, 3},
 	{"lspserver/workspace", "history", 13, 1}, // its past, in which review and delivery need not search any more
 	{"lspserver/workspace", "diskState", 8, 2},
-	{"lspserver/workspace", "delivery", 9, 1},
+	{"lspserver/workspace", "delivery", 12, 2}, // what its steps handed on before: the plan, the reply, the state, and whether a call still waits for it
 	{"lspserver/workspace", "attempt", 16, 3},
 	{"lspserver/workspace", "Workspace", 20, 0}, // what the client has shown of itself is one of them
 	{"lspserver/backend", "Backend", 22, 0},

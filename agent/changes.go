@@ -10,6 +10,7 @@ import (
 
 	"tandem/agent/store"
 	"tandem/filetime"
+	"tandem/tools/run"
 )
 
 // Operation is the kind of a FileChange.
@@ -128,6 +129,19 @@ func (s *Session) Changed(c filetime.Change, l filetime.Landed) {
 // Commanded stores changes of a command that were found after its call has ended.
 func (s *Session) Commanded(c filetime.Change, l filetime.Landed) {
 	s.record.add(s.record.effects(c.Turn, c.Call, l)...)
+}
+
+// Late takes in what became of an edit of a file whose call had ended before that was known: l is empty where the edit is not in the text.
+// The model is told at its next request.
+func (s *Session) Late(c filetime.Change, l filetime.Landed) {
+	name := s.env(c.Turn, run.Call{ID: c.Call}, s.Tools).Name(c.Files[0].Path)
+	if len(l.Files) == 0 {
+		s.window.Note(fmt.Sprintf("Your edit of %s, of which it was not known whether it landed, is not in the text. Make it again if it is still right.", name))
+		return
+	}
+	s.record.add(s.record.landed(c.Turn, c.Call, l, c.Allowed)...)
+	s.window.Note(fmt.Sprintf("Your edit of %s, of which it was not known whether it landed, has landed. Do not make it again.", name))
+	s.Tell(Event{Turn: c.Turn, Late: c.Call})
 }
 
 // change is the entry of a change; b has its operation and path.

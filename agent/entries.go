@@ -166,24 +166,30 @@ func places(p *tools.Plan) []tools.Location {
 	return out
 }
 
+// landed are the entries of a change.
+func (r *record) landed(turn int, call string, l filetime.Landed, allowed bool) (out []store.Entry) {
+	for _, f := range l.Files {
+		if !f.Applied || f.Already {
+			continue
+		}
+		op := OpEdit
+		switch {
+		case f.Created:
+			op = OpCreate
+		case f.Deleted:
+			op = OpDelete
+		case f.Origin != "":
+			op = OpMove
+		}
+		out = append(out, r.landedAs(turn, call, body{Operation: op, Mode: f.Mode, Allowed: allowed}, f, f.Deleted))
+	}
+	return out
+}
+
 // changes are the entries of a call's changes.
 func (r *record) changes(turn int, e run.Event) (out []store.Entry) {
 	if l := e.Result.Landed; l != nil && e.Plan != nil && e.Plan.Change != nil && !e.Plan.Change.Undo { // see Changed
-		for _, f := range l.Files {
-			if !f.Applied || f.Already {
-				continue
-			}
-			op := OpEdit
-			switch {
-			case f.Created:
-				op = OpCreate
-			case f.Deleted:
-				op = OpDelete
-			case f.Origin != "":
-				op = OpMove
-			}
-			out = append(out, r.landedAs(turn, e.Call.ID, body{Operation: op, Mode: f.Mode, Allowed: e.Plan.Change.Allowed}, f, f.Deleted))
-		}
+		out = r.landed(turn, e.Call.ID, *l, e.Plan.Change.Allowed)
 	}
 	if l := e.Result.Effects; l != nil {
 		out = append(out, r.effects(turn, e.Call.ID, *l)...)

@@ -230,6 +230,10 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 			if !r.named[e.Call] {
 				p.call(st, r.calls[e.Call])
 			}
+		case store.Change:
+			if c := r.calls[e.Call]; c != nil && c.told && c.result != nil && c.result.Error == filetime.Unknown && c.result.Reason == filetime.Held {
+				p.events = append(p.events, Event{Turn: e.Turn, Late: e.Call})
+			}
 		case store.Loaded:
 			for _, name := range b.Names {
 				p.loaded[name] = true

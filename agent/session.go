@@ -328,6 +328,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	if t.in.News != nil && t.ctx.Err() == nil {
 		news = joined(news, t.in.News(t.ctx))
 	}
+	news = joined(news, s.window.TakeNotes())
 	if news = joined(joined(joined(news, endedJobs(s.jobs.Ended())), unreachedJobs(s.jobs)), s.autorunSince()); news != "" {
 		t.in.Blocks = slices.Insert(slices.Clone(t.in.Blocks), 0, prompt.Block{Type: "text", Text: news})
 		t.said, _ = s.message(t.in) // not empty, so without error

@@ -141,8 +141,8 @@ var _ loop.Conversation = conversation{}
 func (c conversation) BeforeRequest(ctx context.Context) {
 	c.join()
 	c.s.system() // first, since it reads the workspace's own rules
-	if found := c.s.reach.rules.found(ctx); found != "" {
-		c.AddAnswer("", model.Message{Role: model.User, Text: found})
+	if news := joined(c.s.window.TakeNotes(), c.s.reach.rules.found(ctx)); news != "" {
+		c.AddAnswer("", model.Message{Role: model.User, Text: news})
 	}
 }
 

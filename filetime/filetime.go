@@ -127,6 +127,17 @@ type Change struct {
 	Undo  bool
 	Apply Apply
 	Files []FileEdit
+	// Waits, where it is not nil, is called when the change begins to wait for the editor, and what
+	// it gives when that is over.
+	Waits func() (over func())
+}
+
+// Wait calls Waits.
+func (c Change) Wait() (over func()) {
+	if c.Waits == nil {
+		return func() {}
+	}
+	return c.Waits()
 }
 
 // Makes says that file i is created where the change deletes what is no text before.
@@ -265,6 +276,10 @@ const (
 	OutsideRoots      Code = "OUTSIDE_ROOTS"
 	OutsideWriteRoots Code = "OUTSIDE_WRITE_ROOTS"
 )
+
+// Held is the reason of an Unknown where the editor says that it has applied the edit and has not
+// told of it: it may yet land.
+const Held = "held"
 
 // Error is a refusal that a model can read: Message is a whole sentence with the next step, Reason
 // one word in lower case (enoent, not_regular, editor_busy, …).

@@ -64,6 +64,15 @@ func (s *server) listChanges(ctx context.Context, p protocol.ListChangesParams) 
 		}
 		r.Files = append(r.Files, out)
 	}
+	for _, f := range s.ws.Unsure(se.ID()) {
+		i := slices.IndexFunc(r.Files, func(c protocol.ChangedFile) bool { return c.URI == f.URI })
+		switch {
+		case i >= 0:
+			r.Files[i].Unknown = true
+		case path == "" || path == f.Path:
+			r.Files = append(r.Files, protocol.ChangedFile{URI: f.URI, Status: "modified", Hunks: []protocol.ChangedHunk{}, Unknown: true})
+		}
+	}
 	return r, nil
 }
 

@@ -269,7 +269,8 @@ func newHandClient(t *testing.T, name, content string, spell func(path string) s
 	dir := folder(t)
 	r := dialRaw(t, options(nil))
 	r.send(request("0", "initialize", fmt.Sprintf(`{"processId":null,"rootUri":%q,"capabilities":{"workspace":{"applyEdit":true,
-		"workspaceEdit":{"documentChanges":true}},"experimental":{"tandem":{"protocolVersion":1,"save":true}}}}`, conformance.ToURI(dir))))
+		"workspaceEdit":{"documentChanges":true}},"experimental":{"tandem":{"protocolVersion":1,"save":true}}},
+		"initializationOptions":{"limits":{"heldMs":1000}}}`, conformance.ToURI(dir))))
 	r.answers("0", 0)
 	r.send(frame(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
 	r.send(request("1", "tandem/session/new", `{"mode":"auto"}`))

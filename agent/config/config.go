@@ -281,6 +281,8 @@ type Limits struct {
 	MaxConcurrency int `json:"maxConcurrency" min:"1" max:"64" ws:"smaller"`
 	// Time of one call.
 	ToolTimeoutMs int `json:"toolTimeoutMs" min:"1" max:"600000" ws:"free"`
+	// Time that a call waits for an editor which has applied its edit and tells of changes only when its user pauses.
+	HeldMs int `json:"heldMs" min:"1000" max:"600000" ws:"free" restart:"true"`
 	// Time of a command that names none itself. Where this is not set and a person has the session open, the command goes on as a job then.
 	BashTimeoutMs int `json:"bashTimeoutMs" min:"1" max:"600000" ws:"free"`
 	// Time of a command that provably only reads and names none itself; 0 is bashTimeoutMs.
@@ -318,7 +320,7 @@ func Default() Config {
 		Sandbox: Sandbox{Level: "auto", Network: "loopback"}, Commands: Commands{Capabilities: "drop"},
 		Budget: Budget{MaxTurnRequests: 100},
 		Limits: Limits{
-			MaxToolOutputChars: 30_000, MaxConcurrency: 8, ToolTimeoutMs: 30_000, BashTimeoutMs: 30_000, JobMs: 3_600_000, KillGraceMs: 5_000, MCPIdleMs: 1_800_000,
+			MaxToolOutputChars: 30_000, MaxConcurrency: 8, ToolTimeoutMs: 30_000, HeldMs: 120_000, BashTimeoutMs: 30_000, JobMs: 3_600_000, KillGraceMs: 5_000, MCPIdleMs: 1_800_000,
 			MaxReadBytes: 50 << 10, MaxFileBytes: 10 << 20, MaxImageBytes: 5 << 20, MaxDiffBytes: 1 << 20,
 		},
 		Log: Log{Level: "info"},

@@ -84,7 +84,7 @@ func loosenings() map[string][2]string {
 		"limits.maxImageBytes":      {`5000`, `5001`},
 		"limits.maxDiffBytes":       {`5000`, `5001`},
 
-		"limits.toolTimeoutMs": {}, "limits.bashTimeoutMs": {}, "limits.bashReadOnlyTimeoutMs": {}, "limits.jobMs": {}, "limits.killGraceMs": {}, "limits.mcpIdleMs": {},
+		"limits.toolTimeoutMs": {}, "limits.heldMs": {}, "limits.bashTimeoutMs": {}, "limits.bashReadOnlyTimeoutMs": {}, "limits.jobMs": {}, "limits.killGraceMs": {}, "limits.mcpIdleMs": {},
 		"coerce": {}, "writes": {}, "shell": {}, "deferTools.threshold": {}, "messages": {},
 	}
 }

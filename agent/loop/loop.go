@@ -35,6 +35,8 @@ type Event struct {
 	Context int64
 	Notice  string
 	Mode    string
+	// Late is a call that ended before it was known whether its edit landed, and it has.
+	Late string
 	// Hunks are the files whose hunks to review have changed.
 	Hunks []string
 	// Tasks, if not nil, is the session's present task list.

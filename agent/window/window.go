@@ -4,6 +4,7 @@ package window
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"tandem/agent/model"
@@ -18,6 +19,7 @@ type Window struct {
 	mu       sync.Mutex
 	messages []model.Message
 	used     model.Usage
+	notes    []string // for the next request
 }
 
 // New makes the window of a conversation that goes on from a history, which has used something before. The system messages in it are
@@ -52,6 +54,22 @@ func (w *Window) Add(messages ...model.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.messages = append(w.messages, messages...)
+}
+
+// Note keeps a sentence for the next request; see TakeNotes.
+func (w *Window) Note(sentence string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = append(w.notes, sentence)
+}
+
+// TakeNotes gives the notes since it was last called, a line each.
+func (w *Window) TakeNotes() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	notes := strings.Join(w.notes, "\n")
+	w.notes = nil
+	return notes
 }
 
 // EndTurn appends an answer with that text unless the last message is one, and gives what it has appended: many services require that

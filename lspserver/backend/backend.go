@@ -220,7 +220,7 @@ func (b *Backend) Start(ctx context.Context, c Client) error {
 		Roots:  b.roots,
 		Editor: c.Editor, Features: c.Features, Apply: filetime.Apply(cfg.Apply), Closed: filetime.Apply(cfg.ClosedFiles),
 		MaxFileBytes: int64(cfg.Limits.MaxFileBytes), Canonical: sandbox.Canonical, Notify: b.face.FileState, Now: b.o.Now, Log: b.log,
-		Journal: &b.keeper,
+		Journal: &b.keeper, Held: time.Duration(cfg.Limits.HeldMs) * time.Millisecond, Waits: b.waits, Late: b.lateEdit,
 	}
 	if b.watcher != nil {
 		o.Watcher = b.watcher

@@ -36,9 +36,17 @@ func (se *Session) judge(ids []string, do func() review.JudgeResult) (review.Jud
 // Undo reverts a session's changes within a scope.
 func (se *Session) Undo(ctx context.Context, within review.Scope) review.UndoResult {
 	done := se.Changes.Undo(ctx, within)
+	for _, f := range se.unsure() {
+		if within.All || within.Path == f.Path || within.Call == f.Call && f.Call != "" || within.Turn != nil && *within.Turn == f.Turn {
+			done.Conflicts[f.Path] = notKnown
+		}
+	}
 	se.news.hunksChanged(done.Changed...)
 	return done
 }
+
+// notKnown is why an edit that is in flight cannot be undone.
+const notKnown = "it is not known yet whether an edit of it has landed: the editor has not told of it"
 
 // Redo applies reverted changes within a scope again.
 func (se *Session) Redo(ctx context.Context, within review.Scope) review.UndoResult {

@@ -18,6 +18,7 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/lspserver/languages"
 	"tandem/lspserver/review"
+	"tandem/lspserver/workspace"
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
@@ -34,6 +35,7 @@ type Session struct {
 
 	id, cwd string
 	news    *reviewNews
+	unsure  func() []workspace.Unsure // edits of which it is not known whether they landed
 	servers []MCPServer
 	telling sync.Mutex // held while the client is told of tools
 	// extra and lacks are the tools by which the session's differ from those of all sessions, as the client knows; under telling.
@@ -113,7 +115,7 @@ func real(path string) string { return sandbox.Canonical(path) }
 func (b *Backend) Canonical(path string) string { return real(path) }
 
 func (b *Backend) makeSession(id, cwd string) *Session {
-	se := &Session{id: id, cwd: cwd}
+	se := &Session{id: id, cwd: cwd, unsure: func() []workspace.Unsure { return b.ws.Unsure(id) }}
 	se.Changes = review.New(recorded{b.ws, b, se}, id, se.decided)
 	guard := func(fn func()) { b.Guard("news of hunks", fn) }
 	se.news = newReviewNews(se.Changes, guard, func(e agent.Event) { se.Tell(e) })
@@ -276,6 +278,31 @@ func (b *Backend) landed(se *Session, c filetime.Change, l filetime.Landed) {
 				"The agent's edit of %s landed right beside a line that was changed meanwhile (line %d).", b.Short(f.Path), near)})
 		}
 	}
+}
+
+// waits tells a person that a change of a session waits for them, and has a client without a review of ours ask for its lenses: it tells
+// of its changes first.
+func (b *Backend) waits(c filetime.Change, path string) {
+	if se := b.sessions.find(c.Session); se != nil {
+		se.Tell(agent.Event{Turn: c.Turn, Notice: fmt.Sprintf("The change of %s waits until you pause typing.", b.Short(path))})
+		se.news.hunksChanged(path)
+	}
+}
+
+// lateEdit takes in what became of an edit whose call had ended before that was known.
+func (b *Backend) lateEdit(c filetime.Change, l filetime.Landed) {
+	se := b.sessions.find(c.Session)
+	if se == nil {
+		return
+	}
+	if c.ForUser {
+		se.Changed(c, l)
+	} else {
+		b.landed(se, c, l)
+		se.Late(c, l)
+	}
+	b.stale(l)
+	se.news.hunksChanged(c.Files[0].Path)
 }
 
 // stale notifies the language servers beside the client's of files that a session has changed.

@@ -24,6 +24,7 @@ type ChangedFile struct {
 	Unified   string        `json:"unified"`
 	Truncated bool          `json:"truncated,omitzero"`
 	Hunks     []ChangedHunk `json:"hunks"`
+	Unknown   bool          `json:"unknown,omitzero" doc:"An edit of the session may be in the text: the editor says that it has applied it, and has not told of it yet."`
 }
 
 // ChangedHunk is one run of changed lines of one tool call; range is where newText stands now.

@@ -380,6 +380,7 @@ type UpdateMeta struct {
 	Denial       *Denial          `json:"denial,omitempty" doc:"With phase rejected."`
 	Output       string           `json:"output,omitempty" doc:"Text that a running command has printed since the last update."`
 	Turn         int              `json:"turn,omitzero"`
+	Late         bool             `json:"late,omitzero" doc:"Of a call that had failed with UNKNOWN: its edit has landed since."`
 	Jobs         *[]JobState      `json:"jobs,omitzero" doc:"Of a session_info_update: the commands of the session that run in the background now."`
 }
 

@@ -105,6 +105,11 @@ func (u *Stream) On(e agent.Event) {
 		u.now(protocol.Update{SessionUpdate: "user_message_chunk", Content: Text(e.User)}, nil) // two messages are not one
 	case e.Call != nil:
 		u.call(e)
+	case e.Late != "":
+		u.now(protocol.Update{
+			SessionUpdate: "tool_call_update", ToolCallID: e.Late, Status: "completed",
+			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Turn: e.Turn, Late: true}},
+		}, nil)
 	case e.Usage != nil:
 		usage := Usage(*e.Usage)
 		up := protocol.Update{SessionUpdate: "usage_update", Usage: &usage, Used: e.Context, Cost: Cost(e.Session)}

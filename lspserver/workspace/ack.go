@@ -38,8 +38,8 @@ func (a *attempt) named(r *reply) bool {
 }
 
 // acknowledged finds the edit in the version that the reply names, which has arrived. f.mu is held.
-func (a *attempt) acknowledged(d *delivery, r *reply) bool {
-	is := func(e event) bool { return e.version == *r.landed && e.told() }
+func (a *attempt) acknowledged(d *delivery) bool {
+	is := func(e event) bool { return e.version == *d.reply.landed && e.told() }
 	i := slices.IndexFunc(d.events, is)
 	if i < 0 {
 		return false // the edit changed nothing, or one notification has it and a later change
@@ -49,7 +49,7 @@ func (a *attempt) acknowledged(d *delivery, r *reply) bool {
 		j++
 	}
 	first := d.events[i]
-	want := text.Rebase(d.base, d.set, composed(d.events[:i]))
+	want := text.Rebase(d.before, d.set, composed(d.events[:i]))
 	if len(want.Conflicts) == 0 && want.Coalesced == 0 { // else it cannot be made there, or a part of it was there before
 		f := follow(first.before, want.Set)
 		if f.step(i, j, first.before, d.events[j-1].after, composed(d.events[i:j])); f.complete() {
@@ -59,7 +59,7 @@ func (a *attempt) acknowledged(d *delivery, r *reply) bool {
 		}
 	}
 	broken := a.w.traffic.broken.Add(1)
-	a.w.o.Log.Warn("the editor named a version that does not have the edit", "path", a.f.path, "version", *r.landed,
+	a.w.o.Log.Warn("the editor named a version that does not have the edit", "path", a.f.path, "version", *d.reply.landed,
 		"wrong", broken, "right", a.w.traffic.kept.Load())
 	return false
 }

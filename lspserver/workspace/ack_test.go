@@ -134,7 +134,7 @@ func TestAckNeverSentTwice(t *testing.T) {
 	b.drop = true
 	_, err := insert(t, w, path, 4, "new\n")
 	var e *filetime.Error
-	if !errors.As(err, &e) || e.Code != filetime.Unknown || e.Reason != heldReason {
+	if !errors.As(err, &e) || e.Code != filetime.Unknown || e.Reason != filetime.Held {
 		t.Errorf("%v", err)
 	}
 	if b.tries != 1 {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tandem/filetime"
@@ -30,6 +31,8 @@ const (
 	revertTime = 10 * time.Minute
 	// passTimeout is the timeout of the change where the editor has probably passed over the edit.
 	passTimeout = 3 * time.Second
+	// waitTime is after what time a person is told that an edit waits for the change.
+	waitTime = 5 * time.Second
 	// heldTime is the timeout of the change after a reply that says "applied": editors hold changes back while somebody types.
 	heldTime = 2 * time.Minute
 	// quietTimeout is the timeout of the change in a client that has sent nothing about a document for quietTime.
@@ -48,38 +51,29 @@ type event struct {
 	opened        bool // the document was opened with another text
 }
 
-// delivery is an edit in flight: what was sent, for which text, and the changes of the document since.
+// delivery is an edit in flight: what was sent, for which text, and what has come back since.
 type delivery struct {
-	base   text.Text
-	set    text.Set
+	plan
+	of     *attempt
 	ranges []TextEdit
 	events []event
+	reply  *reply
+	state  state
 	trail  trail
 	kept   *delivery // the same edit for an editor that keeps the final line end, see look
 	fed    int       // how many of the events the state has been fed with
 	acked  bool      // the version that the reply names has been looked at
 	found  *follower // the one that has found the edit, or nil
+	late   bool      // its call has returned, and nothing waits for it; see lateEcho
 }
 
 // commitEditor lands an edit in the editor: it sends the edit for the version that it was computed for, takes the reply
 // as a hint, and the echo, the document's own changes, as proof. If the document has changed meanwhile, the edit is
 // rebased and sent again; if it was applied at old coordinates, it is reverted and sent again.
 func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEdit, c filetime.Change) (filetime.LandedFile, error) {
-	a := &attempt{w: w, f: f, e: e, c: c}
-	if isHeld(f) {
-		return filetime.LandedFile{}, fail(f.path, filetime.Timeout, heldReason, "%s was not edited: the editor has not "+
-			"shown the previous edit yet. Nothing of this one is in the text; try again later.", f.path)
-	}
-	turn := time.NewTimer(sendBudget)
-	defer turn.Stop()
-	select {
-	case f.inFlight <- struct{}{}:
-	case <-ctx.Done():
-		return filetime.LandedFile{}, context.Cause(ctx)
-	case <-turn.C:
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return filetime.LandedFile{}, a.timeout("waited for an earlier edit")
+	a := &attempt{w: w, f: f, e: e, c: c, sent: &delivery{}}
+	if err := w.takeSlot(ctx, f, c); err != nil {
+		return filetime.LandedFile{}, err
 	}
 	a.deadline = w.o.Now().Add(sendBudget)
 	l, err := a.run(ctx)
@@ -87,7 +81,7 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	case errors.Is(err, errReverting):
 		err = a.expired()
 		go a.revertLater()
-	case reasonOf(err) != heldReason: // else the document stays taken, see file.heard
+	case reasonOf(err) != filetime.Held: // else the document stays taken, see lateEcho
 		<-f.inFlight
 	}
 	if err == nil && l.Applied && !e.Delete && a.openedForEdit() {
@@ -96,7 +90,42 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	return l, err
 }
 
-const heldReason = "held"
+// takeSlot waits for the edit that is on its way to the document, or until the time of this one is up.
+func (w *Workspace) takeSlot(ctx context.Context, f *file, c filetime.Change) error {
+	select {
+	case f.inFlight <- struct{}{}:
+		return nil
+	default:
+	}
+	defer c.Wait()()
+	began := w.o.Now()
+	for {
+		timer := time.NewTimer(w.patience(w.o.Now().Sub(began)))
+		select {
+		case f.inFlight <- struct{}{}:
+			timer.Stop()
+			return nil
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C:
+		}
+		if w.patience(w.o.Now().Sub(began)) <= 0 {
+			return fail(f.path, filetime.Timeout, filetime.Held, "%s was not changed: the editor has not shown the previous edit yet. "+
+				"Nothing of this one is in the text; try again later.", f.path)
+		}
+	}
+}
+
+// patience is how much longer a change is waited for that the editor has not told of: editors hold changes back while somebody types, and one
+// that tells of nothing else either may never tell of it.
+func (w *Workspace) patience(waited time.Duration) time.Duration {
+	quiet := w.o.Now().Sub(time.Unix(0, w.traffic.heardAt.Load()))
+	if quiet >= quietTime {
+		return min(quietTimeout, w.o.Held) - waited
+	}
+	return min(w.o.Held-waited, max(quietTime-quiet, quietTimeout-waited))
+}
 
 func reasonOf(err error) string {
 	var e *filetime.Error
@@ -138,7 +167,8 @@ type attempt struct {
 	refusal  string // the reason of the last one
 	first    uint64 // the revision of the first try
 	rtt      time.Duration
-	sent     plan // of the last try
+	sent     *delivery // of the last try
+	prods    int       // how often a request of the client has shown that it is not in the text
 	mode     fs.FileMode
 	closed   bool      // it was not open, so it is to be saved
 	endKept  bool      // the editor keeps a final line end that the edit has none of
@@ -180,7 +210,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		if a.tries > 0 && !a.w.o.Now().Before(a.deadline) {
 			return filetime.LandedFile{}, a.overdue()
 		}
-		p, d, done, err := a.prepare()
+		d, done, err := a.prepare()
 		switch {
 		case errors.Is(err, errMisplaced):
 			if err := a.revertOnDisk(ctx); err != nil {
@@ -188,19 +218,21 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 			}
 			continue
 		case err != nil || done:
-			return a.finish(p, done), err
+			return a.finish(d.plan, done), err
 		}
-		a.sent = p
-		s, r := a.send(ctx, p, d)
+		a.sent = d
+		a.send(ctx, d)
 		a.f.mu.Lock()
-		l, done, err := a.judge(p, d, s, r)
-		a.f.out = nil
+		l, done, err := a.judge(d)
+		if !d.late {
+			a.f.out = nil
+		}
 		a.notifyTyped(d)
 		a.f.mu.Unlock()
 		if done || err != nil {
 			return l, err
 		}
-		if r != nil && errors.Is(r.err, ErrGone) {
+		if d.reply != nil && errors.Is(d.reply.err, ErrGone) {
 			return filetime.LandedFile{}, ErrGone
 		}
 	}
@@ -223,26 +255,26 @@ func (a *attempt) notifyTyped(d *delivery) {
 }
 
 // prepare rebases the edit to the present text and sets up its delivery. What is misplaced is reverted first.
-func (a *attempt) prepare() (plan, *delivery, bool, error) {
+func (a *attempt) prepare() (*delivery, bool, error) {
 	f := a.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.open() {
 		if err := a.w.refresh(f); err != nil {
-			return plan{}, nil, false, err
+			return &delivery{}, false, err
 		}
 	}
 	if a.back != nil {
 		p, err := a.planRevert()
 		if err != nil {
-			return p, nil, false, err
+			return &delivery{plan: p}, false, err
 		}
 		if a.reverting() {
-			return p, a.delivery(p), false, nil
+			return a.delivery(p), false, nil
 		}
 	}
 	if !f.open() && a.tries > 0 && !a.closed {
-		return plan{}, nil, false, errClosed
+		return &delivery{}, false, errClosed
 	}
 	a.closed = a.closed || !f.open() || f.openedForEdit()
 	if a.tries > 0 && a.e.Create && (f.open() || f.disk.exists) && f.text.Len() == 0 {
@@ -251,25 +283,25 @@ func (a *attempt) prepare() (plan, *delivery, bool, error) {
 	}
 	p, err := a.w.prepare(f, a.e)
 	if err != nil {
-		return p, nil, false, err
+		return &delivery{plan: p}, false, err
 	}
 	if len(p.set) == 0 && !a.e.Create && !a.e.Delete {
-		return p, nil, true, nil // another author has made the same change already
+		return &delivery{plan: p}, true, nil // another author has made the same change already
 	}
 	if p = a.shape(p); len(p.set) == 0 && a.endKept {
-		return p, nil, true, nil
+		return &delivery{plan: p}, true, nil
 	}
 	if a.tries == 0 {
 		a.first, a.mode = f.rev, f.disk.mode
 	} else {
 		a.typed = f.dirty() && !f.touched()
 	}
-	return p, a.delivery(p), false, nil
+	return a.delivery(p), false, nil
 }
 
 // delivery sets up the delivery of a plan: from now on the changes of the document are followed. f.mu is held.
 func (a *attempt) delivery(p plan) *delivery {
-	d := &delivery{base: p.before, set: p.set, ranges: a.ranges(p.before, p.set)}
+	d := &delivery{plan: p, of: a, ranges: a.ranges(p.before, p.set)}
 	d.kept = a.keeping(d)
 	a.f.out = d
 	return d
@@ -285,11 +317,11 @@ func (a *attempt) ranges(base text.Text, set text.Set) []TextEdit {
 }
 
 // send sends the edit, and waits until the reply and the document's changes, or their absence, show the result.
-func (a *attempt) send(ctx context.Context, p plan, d *delivery) (state, *reply) {
+func (a *attempt) send(ctx context.Context, d *delivery) {
 	a.tries++
 	ask := Delivery{
-		URI: a.f.uri, Version: p.version, Create: a.e.Create, Delete: a.e.Delete, Edits: d.ranges, Label: a.c.Label,
-		Session: a.c.Session, Call: a.c.Call, Tool: a.c.Tool, Turn: a.c.Turn, Old: p.before, New: p.after, Save: a.closed,
+		URI: a.f.uri, Version: d.version, Create: a.e.Create, Delete: a.e.Delete, Edits: d.ranges, Label: a.c.Label,
+		Session: a.c.Session, Call: a.c.Call, Tool: a.c.Tool, Turn: a.c.Turn, Old: d.before, New: d.after, Save: a.closed,
 	}
 	replies := make(chan reply, 1)
 	began := a.w.o.Now()
@@ -303,111 +335,115 @@ func (a *attempt) send(ctx context.Context, p plan, d *delivery) (state, *reply)
 			replies <- reply{r.OK, r.Reason, r.Version, err}
 		}
 	})
-	var got *reply
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	cancelled := ctx.Done()
-	for s := sent; ; {
+	waits, waiting := func() {}, sync.OnceFunc(func() { a.w.o.Waits(a.c, a.f.path) })
+	defer func() { waits() }()
+	for cancelled := ctx.Done(); ; {
 		a.f.mu.Lock()
-		changed := a.f.changed
-		now := a.feed(d, got, s)
+		changed, was := a.f.changed, d.state
+		a.feed(d)
+		now := d.state
 		a.f.mu.Unlock()
 		if now.over() {
-			return now, got
+			return
 		}
-		if now != s { // a client that never replies is judged by its changes alone
+		if now != was { // a client that never replies is judged by its changes alone
 			timer.Reset(echoTimeout)
 		}
-		s = now
 		select {
 		case r := <-replies:
-			got = &r
 			a.rtt = max(a.rtt, a.w.o.Now().Sub(began))
 			a.f.mu.Lock()
-			s = a.answered(p, d, got, a.feed(d, nil, s))
+			a.feed(d)
+			a.answered(d, &r)
 			began = a.w.o.Now()
-			timer.Reset(a.holds(ctx, d, 0))
-			if s == passed {
+			if now = d.state; now == passed {
 				timer.Reset(passTimeout)
+			} else {
+				timer.Reset(min(a.holds(ctx, d, 0), waitTime))
 			}
 			a.f.mu.Unlock()
-			if s.over() {
-				return s, got
+			if now.over() {
+				return
 			}
+			waits = a.c.Wait()
 		case <-cancelled:
-			if cancelled = nil; got != nil {
+			if cancelled = nil; d.reply != nil {
 				timer.Reset(echoTimeout)
 			}
 		case <-changed:
 		case <-timer.C:
 			a.f.mu.Lock()
 			more := a.holds(ctx, d, a.w.o.Now().Sub(began))
-			a.f.mu.Unlock()
-			if s != held || more <= 0 {
-				return s.next(timeUp), got
+			if d.state != held || more <= 0 {
+				d.state = d.state.next(timeUp)
+				a.f.mu.Unlock()
+				return
 			}
+			a.f.mu.Unlock()
 			timer.Reset(more)
+			waiting()
 		}
 	}
 }
 
-// holds is how much longer the change is waited for that an editor has not told of after its yes: editors hold changes back while somebody
-// types, and one that tells of nothing else either may never tell of it. f.mu is held.
+// holds is how much longer the change is waited for that an editor has not told of after its yes. f.mu is held.
 func (a *attempt) holds(ctx context.Context, d *delivery, waited time.Duration) time.Duration {
-	switch quiet := a.w.o.Now().Sub(time.Unix(0, a.w.traffic.heardAt.Load())); {
-	case ctx.Err() != nil, a.endOnly(d):
+	if ctx.Err() != nil || a.endOnly(d) {
 		return echoTimeout - waited
-	case quiet >= quietTime:
-		return min(quietTimeout, a.w.o.Held) - waited
-	default:
-		return min(a.w.o.Held-waited, max(quietTime-quiet, quietTimeout-waited))
 	}
+	return a.w.patience(waited)
 }
 
-// feed is the state after the changes that have come since the last time. f.mu is held.
-func (a *attempt) feed(d *delivery, got *reply, s state) state {
-	if a.awaits(got) { // typing comes before it
-		return s
+// feed takes in the changes that have come since the last time. f.mu is held.
+func (a *attempt) feed(d *delivery) {
+	if a.awaits(d.reply) || d.state.over() { // typing comes before it
+		return
 	}
-	if a.named(got) && !d.acked {
+	if a.named(d.reply) && !d.acked {
 		d.acked, d.fed = true, 0
-		if a.acknowledged(d, got) {
-			return landed
+		if a.acknowledged(d) {
+			d.state = landed
+			return
 		}
 	}
 	if d.fed == len(d.events) {
-		return s
+		return
 	}
 	told := slices.ContainsFunc(d.events[d.fed:], event.told)
 	d.fed = len(d.events)
 	in := a.look(d)
 	if in == without && (!told || !a.f.open()) { // the text with which a document is opened or closed proves nothing
-		return s
+		return
 	}
-	return s.next(in)
+	d.state = d.state.next(in)
 }
 
-// answered is the state after a reply. f.mu is held.
-func (a *attempt) answered(p plan, d *delivery, r *reply, s state) state {
+// answered takes in a reply. f.mu is held.
+func (a *attempt) answered(d *delivery, r *reply) {
+	d.reply = r
 	switch {
 	case r.err != nil:
-		return s.next(broken)
+		d.state = d.state.next(broken)
 	case !r.applied:
-		return s.next(no)
+		d.state = d.state.next(no)
 	case a.named(r): // the version decides, also where the document seems to have the edit
-		return held
+		d.state = held
+	default:
+		d.state = d.state.next(yes)
+		switch told := d.told() > 0; {
+		case d.state == held && (a.onDisk(d.plan) || a.endOnly(d) && told):
+			d.state = landed
+		case d.state == held && told && a.f.open():
+			d.state = passed
+		}
 	}
-	switch s = s.next(yes); {
-	case s == held && (a.onDisk(p) || a.endOnly(d) && d.told() > 0):
-		return landed
-	case s == held && d.told() > 0 && a.f.open():
-		return passed
-	}
-	return s
 }
 
 // judge decides about one try. f.mu is held.
-func (a *attempt) judge(p plan, d *delivery, s state, r *reply) (filetime.LandedFile, bool, error) {
+func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
+	p, s, r := d.plan, d.state, d.reply
 	applied := r != nil && r.err == nil && r.applied
 	switch {
 	case s == landed && d.found != nil && (a.reverting() || !a.clean(d)):
@@ -435,13 +471,19 @@ func (a *attempt) judge(p plan, d *delivery, s state, r *reply) (filetime.Landed
 	case s == landed, s == misplaced: // and closed without it
 		return filetime.LandedFile{}, false, a.unknown("the document was closed meanwhile")
 	case s == held && a.f.open(): // sent again it could be applied twice
-		a.f.doc.held = true
-		return filetime.LandedFile{}, false, a.f.doubt(heldReason, "the editor says that it applied the edit and has not told of it yet")
+		d.late = true
+		return filetime.LandedFile{}, false, a.f.doubt(filetime.Held, "the editor says that it applied the edit and has not told of it yet")
 	case r == nil:
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
 	case s == unknown, s == held:
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
 	case applied: // the next change lacks it
+		if d.told() == 0 {
+			a.prods++ // a request of the client has shown it
+		}
+		if a.prods > 1 {
+			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied it, and does not show it")
+		}
 		return filetime.LandedFile{}, false, nil
 	}
 	var never *RefusedError
@@ -454,6 +496,92 @@ func (a *attempt) judge(p plan, d *delivery, s state, r *reply) (filetime.Landed
 	a.refusals++
 	a.refusal = r.reason
 	return filetime.LandedFile{}, false, nil
+}
+
+// lateEcho judges an edit whose call has returned before it was known whether it landed; over says that no change will tell any more. Till
+// then the document stays taken. f.mu is held.
+func (w *Workspace) lateEcho(f *file, over bool) {
+	d := f.out
+	if d == nil || !d.late {
+		return
+	}
+	a := d.of
+	if a.feed(d); over && !d.state.over() {
+		d.state = unknown
+	}
+	if !d.state.over() {
+		return
+	}
+	l, done, err := a.judge(d)
+	f.out = nil
+	a.notifyTyped(d)
+	reverting, mute := a.reverting(), err != nil || a.back != nil && a.back.lingers
+	if !reverting {
+		<-f.inFlight
+	}
+	go w.safely(func() {
+		if reverting {
+			a.revertLater()
+		}
+		if mute { // what its call has said still holds, or nobody waits for it
+			return
+		}
+		var out filetime.Landed
+		if done {
+			if !a.e.Delete && a.openedForEdit() {
+				l.Stale = w.save(context.Background(), f)
+			}
+			w.noteWritten(l.Path, l.After)
+			out.Files = append(out.Files, l)
+		}
+		c := a.c
+		c.Files = []filetime.FileEdit{a.e}
+		w.o.Late(c, out)
+	})
+}
+
+// Requested says that the client has sent a request about a document. Clients tell of their changes first, so what they have not told of by
+// now is not there. It must be called in the order of messages.
+func (w *Workspace) Requested(uri string) {
+	f, _ := w.document(uri)
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w.requested(f)
+}
+
+// requested is Requested. f.mu is held.
+func (w *Workspace) requested(f *file) {
+	d := f.out
+	if d == nil || d.of.awaits(d.reply) { // the version that was named is still to come
+		return
+	}
+	if d.of.feed(d); d.state != d.state.next(request) {
+		d.state = d.state.next(request)
+		close(f.changed)
+		f.changed = make(chan struct{})
+		w.lateEcho(f, false)
+	}
+}
+
+// Unsure is an edit whose call has ended before it was known whether it landed.
+type Unsure struct {
+	Path, URI, Call string
+	Turn            int
+}
+
+// Unsure lists those of a session.
+func (w *Workspace) Unsure(session string) (out []Unsure) {
+	for _, f := range w.opened() {
+		f.mu.Lock()
+		if d := f.out; d != nil && d.late && d.of.c.Session == session {
+			out = append(out, Unsure{f.path, f.uri, d.of.c.Call, d.of.c.Turn})
+		}
+		f.mu.Unlock()
+	}
+	return out
 }
 
 // own gives the edit that was found revisions of its own, and the first and last of its events. f.mu is held.
@@ -571,7 +699,7 @@ func (a *attempt) reposition(t text.Text, edits []TextEdit) text.Set {
 func (a *attempt) partTyping(d *delivery, i int, place func(text.Text) text.Set) (parted bool) {
 	for ; i < len(d.events); i++ {
 		if e := d.events[i]; e.told() {
-			if typed := typedBefore(e, d.base, d.set, place); typed != nil {
+			if typed := typedBefore(e, d.before, d.set, place); typed != nil {
 				a.part(d, i, i+1, typed)
 				i, parted = i+1, true
 			}

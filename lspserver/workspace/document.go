@@ -10,7 +10,6 @@ type document struct {
 	unversioned bool // the client does not say a version: ours is a count of its changes
 	opener      opener
 	unplaced    bool // it was opened without a Place, so that it was not compared with the disk
-	held        bool // the editor replied that it applied an edit and has not shown it: inFlight stays taken until its next notification
 	sync        syncState
 	lineEnds    lineEnds
 	rivals      int        // further names that the editor has it open under
@@ -46,17 +45,3 @@ const (
 	oddEnds             // it has one, or had since it was opened
 	behindEnds          // and the client has changed text behind one since it was saved
 )
-
-// heard releases the slot after a notification, if the last edit was "applied" without an echo. f.mu is held.
-func (f *file) heard() {
-	if f.doc != nil && f.doc.held {
-		f.doc.held = false
-		<-f.inFlight
-	}
-}
-
-func isHeld(f *file) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.doc != nil && f.doc.held
-}

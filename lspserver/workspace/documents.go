@@ -38,7 +38,6 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		w.o.Log.Warn("file is open under two names", "uri", f.uri, "other", uri)
 		return
 	}
-	f.heard()
 	doc := &document{version: version}
 	switch {
 	case f.doc != nil:
@@ -64,6 +63,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	default:
 		f.begin(opened, w.next())
 	}
+	w.lateEcho(f, true)
 	w.compareOpened(f)
 }
 
@@ -121,7 +121,6 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	if f.uri != uri || f.doc == nil {
 		return true
 	}
-	f.heard()
 	written, behind := f.text, f.doc.editorText != nil
 	w.catchUp(f)
 	if version == NoVersion {
@@ -147,9 +146,10 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		w.detectReload(f, len(f.revisions)-first)
 	}
 	w.landExpected(f)
-	if f.out != nil && f.text.Equal(f.out.set.Apply(f.out.base)) {
+	if f.out != nil && f.text.Equal(f.out.set.Apply(f.out.before)) {
 		f.doc.echo = f.rev
 	}
+	w.lateEcho(f, false)
 	switch {
 	case f.text.Equal(written): // nothing has changed, or the editor has read again what we wrote
 		if clean || behind {
@@ -327,7 +327,6 @@ func (w *Workspace) Saved(uri string, content *string) {
 	if f.doc == nil {
 		return
 	}
-	f.heard()
 	w.catchUp(f)
 	if content != nil {
 		if now := text.New(*content); !now.Equal(f.text) {
@@ -344,6 +343,10 @@ func (w *Workspace) Saved(uri string, content *string) {
 	f.expected = nil // the person's text has replaced it, or it has arrived
 	f.disk.exists, f.doc.unplaced = true, false
 	w.compareSaved(f)
+	w.lateEcho(f, false)
+	if f.savedRev == f.rev { // what was told of is all that there is
+		w.requested(f)
+	}
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
@@ -397,7 +400,7 @@ func (w *Workspace) withoutName(uri string) {
 
 // documentClosed makes the text of a document the disk's. f.mu is held.
 func (w *Workspace) documentClosed(f *file) {
-	f.heard()
+	defer w.lateEcho(f, true)
 	f.doc = nil
 	f.disk.stat, f.disk.valid = stat{size: f.disk.size}, unsure
 	f.disk.wake = nil         // the disk differs from the buffer, which is no stale save

@@ -54,16 +54,16 @@ func (a *attempt) keeping(d *delivery) *delivery {
 	if !a.w.o.Features.Plain || a.reverting() {
 		return nil
 	}
-	set, differs := endEdit(d.base, d.set)
-	if !differs || endsLine(d.set.Apply(d.base).String()) {
+	set, differs := endEdit(d.before, d.set)
+	if !differs || endsLine(d.set.Apply(d.before).String()) {
 		return nil
 	}
-	return &delivery{base: d.base, set: set, ranges: a.ranges(d.base, set)}
+	return &delivery{plan: plan{before: d.before, set: set}, ranges: a.ranges(d.before, set)}
 }
 
 // endOnly says that the edit was to take the final line end away and do nothing else, and that the document shows nothing of it.
 func (a *attempt) endOnly(d *delivery) bool {
-	return d.kept != nil && len(d.kept.set) == 0 && a.f.open() && a.f.text.Equal(d.base)
+	return d.kept != nil && len(d.kept.set) == 0 && a.f.open() && a.f.text.Equal(d.before)
 }
 
 // unwritable matches what clients answer for a buffer that takes no edits.

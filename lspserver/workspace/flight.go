@@ -31,17 +31,18 @@ const (
 	begun                  // the document has a part of it
 	met                    // somebody else has changed what it changes
 	without                // the document has nothing of it
+	request                // the client has sent a request about the document: all its changes came before
 	timeUp
 )
 
 // flights is the table. Changes come in order: what an editor has applied is in the first change that it tells of after its yes.
-var flights = [...][9]state{
-	//        yes        no     broken     complete elsewhere  begun    met      without  timeUp
-	sent:    {held, ready, ready, seen, strayed, sent, sent, sent, unknown},
-	seen:    {landed, ready, landed, seen, strayed, seen, seen, seen, landed},
-	strayed: {misplaced, ready, misplaced, seen, strayed, strayed, strayed, strayed, misplaced},
-	held:    {held, held, held, landed, misplaced, held, unknown, ready, held},
-	passed:  {passed, passed, passed, landed, misplaced, passed, unknown, ready, ready},
+var flights = [...][10]state{
+	//        yes        no     broken     complete elsewhere  begun    met      without  request  timeUp
+	sent:    {held, ready, ready, seen, strayed, sent, sent, sent, sent, unknown},
+	seen:    {landed, ready, landed, seen, strayed, seen, seen, seen, seen, landed},
+	strayed: {misplaced, ready, misplaced, seen, strayed, strayed, strayed, strayed, strayed, misplaced},
+	held:    {held, held, held, landed, misplaced, held, unknown, ready, ready, held},
+	passed:  {passed, passed, passed, landed, misplaced, passed, unknown, ready, ready, ready},
 }
 
 // next is the state after an input.

@@ -245,7 +245,7 @@ type trail struct {
 // text; again has it looked for there even if the document has it.
 func (t *trail) follow(d *delivery, place func(text.Text) text.Set, again bool) {
 	if t.at == 0 {
-		t.right = follow(d.base, d.set)
+		t.right = follow(d.before, d.set)
 		t.least = lightest(t.right.edit)
 	}
 	for t.at < len(d.events) {
@@ -279,7 +279,7 @@ func (t *trail) step(d *delivery, from, to int, place func(text.Text) text.Set, 
 	first, after, change := d.events[from], d.events[to-1].after, composed(d.events[from:to])
 	if t.at = to; first.disk { // the text of the closed document is gone; the edit stays found if the disk has it
 		was := t.right
-		t.right = follow(d.base, d.set)
+		t.right = follow(d.before, d.set)
 		if t.right.others(composed(d.events[:to])); was.complete() && len(t.right.now.Set) == 0 && !t.right.met() {
 			t.right = was
 		}

@@ -62,7 +62,7 @@ func TestFollowerFindsTheEdit(t *testing.T) {
 			theirs = nil
 		}
 		edit, typed := drawnEdit(r, base, "agent", ours), drawnEdit(r, base, "person", theirs)
-		d := &delivery{base: base, set: edit}
+		d := &delivery{plan: plan{before: base, set: edit}}
 		tell := func(before text.Text, s text.Set, part bool) text.Text {
 			after := s.Apply(before)
 			if len(s) > 0 && rapid.Bool().Draw(r, "wide") {
@@ -111,7 +111,7 @@ func TestFollowerFindsNothing(t *testing.T) {
 		base := drawnText(r)
 		l := rapid.IntRange(0, base.LineCount()-2).Draw(r, "line")
 		edit := drawnEdit(r, base, "agent", []int{l})
-		d := &delivery{base: base, set: edit}
+		d := &delivery{plan: plan{before: base, set: edit}}
 		now := base
 		for range rapid.IntRange(1, 5).Draw(r, "changes") {
 			k := rapid.IntRange(0, now.LineCount()-2).Draw(r, "at")
@@ -165,7 +165,7 @@ func TestFollowerOfManyHunks(t *testing.T) {
 	for l := 0; l < 600; l += 2 {
 		edit = append(edit, text.Edit{Start: base.LineStart(l), End: base.LineStart(l) + 4, New: "LINE"})
 	}
-	d := &delivery{base: base, set: edit}
+	d := &delivery{plan: plan{before: base, set: edit}}
 	now, typed := base, text.Set(nil)
 	for i := range 5 {
 		at := now.LineStart(301) + i

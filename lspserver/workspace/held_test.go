@@ -1,13 +1,16 @@
 package workspace
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"tandem/filetime"
 	"tandem/filetime/text"
 )
 
@@ -78,6 +81,173 @@ func TestFaultE5TypingUntilTheEcho(t *testing.T) {
 		}
 		if f := l.Files[0]; f.Over != 1 || len(f.Rebased) != 1 || f.Rebased[0] != (text.Edit{Start: len(doc), End: len(doc), New: "typed\n"}) {
 			t.Errorf("rebased over %v", f.Rebased)
+		}
+	})
+}
+
+// An edit whose call has ended before the editor has told of it is the agent's once it is told, however late, beside what was typed
+// before and after it; till then it is listed as not known.
+func TestFaultE15LateEcho(t *testing.T) {
+	base := "one\ntwo\nthree\nfour\nfive\n"
+	rapid.Check(t, func(r *rapid.T) {
+		before := rapid.SampledFrom([]string{"", "typed above\n"}).Draw(r, "typed before the edit")
+		after := rapid.SampledFrom([]string{"", "x", "typed below\n"}).Draw(r, "typed after it")
+		plain := rapid.Bool().Draw(r, "plain")
+		synctest.Test(t, func(t *testing.T) {
+			w, b, path := opened(t, base)
+			w.o.Features.Plain, w.o.Features.Versions = plain, true
+			var late []filetime.Landed
+			w.o.Late = func(_ filetime.Change, l filetime.Landed) { late = append(late, l) }
+			b.before = func(int) {
+				if before != "" {
+					b.typeAt(0, before) // told at once
+				}
+				b.holds = true
+				b.before = nil
+			}
+			_, err := edit(t, w, path, "three", "THREE")
+			if before != "" { // refused as stale, and sent again
+				b.before = nil
+			}
+			code(t, err, filetime.Unknown, filetime.Held)
+			if l := w.Unsure("s"); len(l) != 1 || l[0].Path != path || l[0].Call != "c" {
+				r.Errorf("not known: %v", l)
+			}
+			if after != "" {
+				b.typeAt(len(b.text), after)
+			}
+			b.tell()
+			synctest.Wait()
+			want := before + strings.Replace(base, "three", "THREE", 1) + after
+			if b.text != want || b.tries > 2 {
+				r.Errorf("%q after %d tries", b.text, b.tries)
+			}
+			if len(late) != 1 || len(late[0].Files) != 1 || !strings.Contains(late[0].Files[0].After.String(), "THREE") {
+				r.Fatalf("told late: %+v", late)
+			}
+			if got := late[0].Files[0].Set.Apply(late[0].Files[0].Before).String(); got != before+strings.Replace(base, "three", "THREE", 1) {
+				r.Errorf("landed as %q", got)
+			}
+			own := 0
+			revs, _, _ := w.History(path, 0)
+			if s, err := w.Read(t.Context(), path); err != nil || s.Text.String() != want {
+				r.Errorf("%v, %q", err, s.Text)
+			}
+			f := w.file(path)
+			for _, rev := range append(revs, f.revisions...) {
+				if rev.Author == filetime.Agent && rev.Call == "c" {
+					own++
+				}
+			}
+			if own != 1 || len(w.Unsure("s")) != 0 {
+				r.Errorf("%d revisions are the agent's: %+v; not known: %v", own, f.revisions, w.Unsure("s"))
+			}
+			if _, err = edit(t, w, path, "five", "FIVE"); err != nil {
+				r.Errorf("the next edit: %v", err)
+			}
+		})
+	})
+}
+
+// What ends the wait for an edit that is not in the text: a change without it, a request about the document, a save, the end of the
+// document. Its call has ended, so it is told of late as not landed, and is not sent again.
+func TestFaultE15NotThere(t *testing.T) {
+	for name, then := range map[string]func(w *Workspace, b *buffer){
+		"typing":     func(_ *Workspace, b *buffer) { b.typeAt(0, "k") },
+		"a request":  func(w *Workspace, b *buffer) { w.Requested(b.uri) },
+		"a save":     func(w *Workspace, b *buffer) { w.Saved(b.uri, nil) },
+		"its text":   func(w *Workspace, b *buffer) { w.Saved(b.uri, &b.text) },
+		"a new text": func(w *Workspace, b *buffer) { w.Open(strings.TrimPrefix(b.uri, "file://"), b.uri, 9, b.text+"more\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, b, path := opened(t, doc)
+				w.o.Features.Plain, w.o.Features.Versions = true, true
+				var late []filetime.Landed
+				w.o.Late = func(_ filetime.Change, l filetime.Landed) { late = append(late, l) }
+				b.drop = true
+				_, err := edit(t, w, path, "four", "FOUR")
+				code(t, err, filetime.Unknown, filetime.Held)
+				then(w, b)
+				synctest.Wait()
+				told := len(late) == 1 && len(late[0].Files) == 0
+				if name == "a new text" { // it may have had the edit for a while: the call said that it is not known
+					told = len(late) == 0
+				}
+				if !told || b.tries != 1 || len(w.Unsure("s")) != 0 {
+					t.Errorf("told late %+v, %d tries, not known %v", late, b.tries, w.Unsure("s"))
+				}
+			})
+		})
+	}
+}
+
+// A request of the client about the document comes behind the changes that it has made: an edit that it said yes to and has not told of
+// by then is sent again, once.
+func TestFaultE15Request(t *testing.T) {
+	for _, requests := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			w, b, path := opened(t, doc)
+			w.o.Features.Plain, w.o.Features.Versions = true, true
+			b.drop = true
+			asked := 0
+			w.o.Waits = func(filetime.Change, string) { // the server has the client send one
+				go func() {
+					if asked++; asked == requests {
+						b.mu.Lock()
+						b.drop = false
+						b.mu.Unlock()
+					}
+					w.Requested(b.uri)
+				}()
+			}
+			began := time.Now()
+			_, err := edit(t, w, path, "four", "FOUR")
+			if requests == 1 {
+				if want := strings.Replace(doc, "four", "FOUR", 1); err != nil || b.text != want || b.tries != 2 || time.Since(began) != waitTime {
+					t.Errorf("%v, %q after %d tries, %v", err, b.text, b.tries, time.Since(began))
+				}
+				return
+			}
+			code(t, err, filetime.Unknown, "no_echo")
+			if b.tries != 2 {
+				t.Errorf("%d tries", b.tries)
+			}
+		})
+	}
+}
+
+// Edits of a document wait for one of which the editor has not told yet, and all of them land when it tells.
+func TestFaultE15EditsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, b, path := opened(t, "1\n2\n3\n4\n5\n6\n")
+		w.o.Features.Plain, w.o.Features.Versions = true, true
+		b.holds = true
+		waited := 0
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				s, err := w.Read(t.Context(), path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c := replaceIn(s, fmt.Sprint(i+1), fmt.Sprintf("line %d", i+1))
+				c.Waits = func() func() { waited++; return func() { waited-- } }
+				if _, err := w.Commit(t.Context(), c); err != nil {
+					t.Errorf("edit %d: %v", i+1, err)
+				}
+			})
+		}
+		for range 25 { // keys, which the editor tells of when they end
+			time.Sleep(time.Second)
+			b.typeAt(len(b.text), "k")
+			w.traffic.heardAt.Store(time.Now().UnixNano()) // of another document
+		}
+		b.tell()
+		wg.Wait()
+		if b.tries < 6 || strings.Count(b.text, "line") != 6 || waited != 0 {
+			t.Errorf("%q after %d tries, %d wait", b.text, b.tries, waited)
 		}
 	})
 }

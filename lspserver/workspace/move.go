@@ -192,15 +192,10 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 
 // moveInEditor has the editor rename a file, and waits until the document is open under its new name.
 func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transaction) (l filetime.LandedFile, err error) {
-	if isHeld(f) {
-		return l, fail(f.path, filetime.Timeout, heldReason, "%s was not moved: the editor has not shown the previous edit yet. Try again later.", f.path)
+	if err := w.takeSlot(ctx, f, tx.change); err != nil {
+		return l, err
 	}
-	select {
-	case f.inFlight <- struct{}{}:
-		defer func() { <-f.inFlight }()
-	case <-ctx.Done():
-		return l, context.Cause(ctx)
-	}
+	defer func() { <-f.inFlight }()
 	f.mu.Lock()
 	p := f.planned(filetime.FileEdit{})
 	f.mu.Unlock()

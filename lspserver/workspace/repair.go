@@ -47,7 +47,7 @@ func (a *attempt) strayed(d *delivery) {
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; it is taken back", "path", a.f.path)
 	a.refusals = 0
 	if a.back == nil {
-		a.back = &reversal{now: d.base, first: d.events[d.found.from].rev}
+		a.back = &reversal{now: d.before, first: d.events[d.found.from].rev}
 		if until := a.w.o.Now().Add(replyTimeout); until.After(a.deadline) {
 			a.deadline = until
 		}
@@ -160,7 +160,7 @@ func (a *attempt) revertLater() {
 	a.deadline = a.w.o.Now().Add(revertTime)
 	a.back.lingers = true
 	_, err := a.run(context.Background())
-	if reasonOf(err) != heldReason { // else the document stays taken, see file.heard
+	if reasonOf(err) != filetime.Held { // else the document stays taken, see file.heard
 		<-a.f.inFlight
 	}
 	if err != nil && a.reverting() {

@@ -137,8 +137,13 @@ type Options struct {
 	Journal disk.Journal
 	// Held is how long an edit is waited for of which the editor says that it has applied it, and has not told of yet. 0 is 2 minutes.
 	Held time.Duration
-	Now  func() time.Time
-	Log  *slog.Logger
+	// Waits is called when an edit of the file at path has waited for a while for an editor that has applied it and has not told of it.
+	// Late is called when it has become known whether an edit landed of whose call that was not known: l has the file, or is empty where
+	// the edit is not in the text. Either may be nil, and must not block.
+	Waits func(c filetime.Change, path string)
+	Late  func(c filetime.Change, l filetime.Landed)
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Watcher watches files. All methods may be called concurrently.
@@ -188,6 +193,12 @@ func New(o Options) *Workspace {
 	}
 	if o.Held == 0 {
 		o.Held = heldTime
+	}
+	if o.Waits == nil {
+		o.Waits = func(filetime.Change, string) {}
+	}
+	if o.Late == nil {
+		o.Late = func(filetime.Change, filetime.Landed) {}
 	}
 	if o.Roots == nil {
 		o.Roots = &sandbox.Roots{}

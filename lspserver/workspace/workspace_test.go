@@ -26,16 +26,18 @@ type buffer struct {
 	text string
 	ver  int32
 
-	before func(try int)          // typed between the sending of an edit and its arrival
-	blind  bool                   // applies at the old coordinates, whatever the version
-	lies   bool                   // answers applied without applying a stale edit
-	fails  error                  // what it answers every edit with
-	says   string                 // what it refuses every edit with
-	mute   bool                   // never answers
-	drop   bool                   // answers applied and does nothing
-	join   string                 // typed at the start, in the same notification as the edit
-	above  string                 // typed at the start before the edit, which comes to its old places, and told with it in one range
-	late   time.Duration          // echo after the reply
+	before func(try int) // typed between the sending of an edit and its arrival
+	blind  bool          // applies at the old coordinates, whatever the version
+	lies   bool          // answers applied without applying a stale edit
+	fails  error         // what it answers every edit with
+	says   string        // what it refuses every edit with
+	mute   bool          // never answers
+	drop   bool          // answers applied and does nothing
+	join   string        // typed at the start, in the same notification as the edit
+	above  string        // typed at the start before the edit, which comes to its old places, and told with it in one range
+	late   time.Duration // echo after the reply
+	holds  bool          // tells of its changes only in tell
+	untold []func()
 	whole  bool                   // tells whole texts
 	ends   bool                   // ends every text with a line end
 	closes bool                   // of a rename, tells first that the document is closed
@@ -88,7 +90,22 @@ func (b *buffer) change(edits []text.Edit) {
 		changes = []ContentChange{{Text: b.text}}
 	}
 	b.ver++
+	if b.holds {
+		b.untold = append(b.untold, func(version int32) func() { return func() { b.w.Change(b.uri, version, changes) } }(b.ver))
+		return
+	}
 	b.w.Change(b.uri, b.ver, changes)
+}
+
+// tell tells of all changes that it has held back, and of the next ones at once.
+func (b *buffer) tell() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holds = false
+	for _, tell := range b.untold {
+		tell()
+	}
+	b.untold = nil
 }
 
 func (b *buffer) Apply(ctx context.Context, d Delivery) (Applied, error) {

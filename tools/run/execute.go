@@ -79,7 +79,9 @@ func (c *call) execute() error {
 	ctx = filetime.WithHolder(ctx, filetime.Holder{Call: c.ID})
 	err = c.env.FileTime.WithLock(ctx, paths, func() error {
 		// A landing is always waited for: nobody may be told that it failed while it is still on its way.
-		c.changes.landed, refusal = c.host.Files.Commit(ctx, *c.plan.Change)
+		change := *c.plan.Change
+		change.Waits = c.waits
+		c.changes.landed, refusal = c.host.Files.Commit(ctx, change)
 		for _, f := range c.changes.landed.Files {
 			c.env.FileTime.Wrote(f)
 		}
@@ -93,6 +95,19 @@ func (c *call) execute() error {
 	}
 	c.result = c.plan.Done(c.changes.landed)
 	return nil
+}
+
+// waitTime is after what time a call that waits for the editor says so.
+const waitTime = 5 * time.Second
+
+// waits stops the time of the call while its change waits for the editor, which may tell of changes only when its user pauses.
+func (c *call) waits() (over func()) {
+	answered := c.thinking()
+	timer := time.AfterFunc(waitTime, func() { c.progress(tools.Progress{Text: "(waits until you pause typing)\n"}) })
+	return func() {
+		timer.Stop()
+		answered()
+	}
 }
 
 // command is what the host is told of a command, or of a process at work; ok is false where the call has none.

@@ -386,6 +386,8 @@ export interface ChangedFile {
   unified: string;
   truncated?: boolean;
   hunks: ChangedHunk[];
+  /** An edit of the session may be in the text: the editor says that it has applied it, and has not told of it yet. */
+  unknown?: boolean;
 }
 
 /** ChangedHunk is one run of changed lines of one tool call; range is where newText stands now. */
@@ -1748,6 +1750,8 @@ export interface UpdateMeta {
   /** Text that a running command has printed since the last update. */
   output?: string;
   turn?: number;
+  /** Of a call that had failed with UNKNOWN: its edit has landed since. */
+  late?: boolean;
   /** Of a session_info_update: the commands of the session that run in the background now. */
   jobs?: JobState[];
 }

@@ -157,6 +157,7 @@ local M = {}
 ---@field unified string
 ---@field truncated? boolean
 ---@field hunks tandem.ChangedHunk[]
+---@field unknown? boolean An edit of the session may be in the text: the editor says that it has applied it, and has not told of it yet.
 
 --- ChangedHunk is one run of changed lines of one tool call; range is where newText stands now.
 ---@class tandem.ChangedHunk
@@ -1124,6 +1125,7 @@ local M = {}
 ---@field denial? tandem.Denial With phase rejected.
 ---@field output? string Text that a running command has printed since the last update.
 ---@field turn? integer
+---@field late? boolean Of a call that had failed with UNKNOWN: its edit has landed since.
 ---@field jobs? tandem.JobState[] Of a session_info_update: the commands of the session that run in the background now.
 
 --- UpdateParams of tandem/session/update.
