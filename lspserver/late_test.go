@@ -45,7 +45,9 @@ func TestFaultE15NotKnownYet(t *testing.T) {
 		if unknown, hunks := list(); unknown != 1 || hunks != 0 {
 			t.Errorf("before it is told: %d files not known, %d hunks", unknown, hunks)
 		}
-		var undone struct{ Conflicts []struct{ URI, Reason string } }
+		var undone struct {
+			Conflicts []struct{ URI, Reason string }
+		}
 		c.send(request("4", "tandem/changes/undo", fmt.Sprintf(`{"sessionId":%q,"scope":"session"}`, c.session)))
 		if c.result("4", &undone); len(undone.Conflicts) != 1 || undone.Conflicts[0].URI != c.doc {
 			t.Errorf("undone with the conflicts %+v", undone.Conflicts)

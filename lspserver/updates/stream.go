@@ -108,7 +108,7 @@ func (u *Stream) On(e agent.Event) {
 	case e.Late != "":
 		u.now(protocol.Update{
 			SessionUpdate: "tool_call_update", ToolCallID: e.Late, Status: "completed",
-			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Turn: e.Turn, Late: true}},
+			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Turn: e.Turn, Phase: "result", Late: true}},
 		}, nil)
 	case e.Usage != nil:
 		usage := Usage(*e.Usage)

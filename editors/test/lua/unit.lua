@@ -1257,6 +1257,20 @@ test('F237 the chat shows what a tool says of its call', function()
   assert(text:find('    Chart[^\27\n]*\n    one\n    two'), text)
 end)
 
+test('FaultE15 the chat shows that a call which was not known has worked', function()
+  local chat = new_instance('late1').chat
+  chat:open()
+  local function update(fields, meta)
+    chat:update(vim.tbl_extend('force', { sessionUpdate = 'tool_call_update', toolCallId = '1', _meta = { tandem = meta } }, fields))
+  end
+  update({ sessionUpdate = 'tool_call', kind = 'edit', title = 'Edit a.txt', status = 'in_progress' }, { phase = 'use' })
+  update({ status = 'failed' }, { phase = 'error', error = 'UNKNOWN', summary = 'The editor has not confirmed the edit yet.' })
+  equal(shown(chat):find('not confirmed', 1, true) ~= nil, true)
+  update({ status = 'completed' }, { phase = 'result', late = true })
+  equal(shown(chat):find('not confirmed', 1, true), nil)
+  equal(shown(chat):find('Edit a.txt', 1, true) ~= nil, true)
+end)
+
 test('F178 the chat shows the tasks of the model in one place', function()
   local chat = new_instance('plan1').chat
   chat:open()

@@ -863,6 +863,9 @@ function Chat:call(update)
   item.status = update.status or item.status
   item.locations = update.locations or item.locations
   item.input = type(update.rawInput) == 'table' and update.rawInput or item.input
+  if meta.late then -- it has not failed after all
+    item.meta.error, item.meta.summary, item.meta.reason, item.content = nil, nil, nil, nil
+  end
   if meta.phase ~= 'grouped' then
     item.meta = vim.tbl_extend('force', item.meta, meta)
   end

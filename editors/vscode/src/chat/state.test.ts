@@ -233,6 +233,17 @@ describe('questions', () => {
     assert.ok(q?.type === 'clarify' && q.question === 'Which?');
   });
 
+  it('FaultE15 has not failed after all', () => {
+    const content = [{ type: 'content', content: { type: 'text', text: '[UNKNOWN] It is not known.' } }];
+    const c = after([
+      update({ sessionUpdate: 'tool_call', toolCallId: '1', kind: 'edit', title: 'Edit a' }),
+      update({ sessionUpdate: 'tool_call_update', toolCallId: '1', status: 'failed', content, _meta: { tandem: { phase: 'error', error: 'UNKNOWN', summary: 'Not known.' } } }),
+      update({ sessionUpdate: 'tool_call_update', toolCallId: '1', status: 'completed', _meta: { tandem: { phase: 'result', late: true } } }),
+    ]);
+    const { status, phase, error, summary, text } = tool(c, '1');
+    assert.deepEqual([status, phase, error, summary, text], ['completed', 'result', undefined, undefined, '']);
+  });
+
   it('does not take what would change for what has changed', () => {
     const content = [{ type: 'diff', path: 'a', newText: 'x', _meta: { tandem: { unified: '@@ -0,0 +1 @@\n+x\n' } } }];
     const c = after([asked(1, '1', { toolCall: { sessionUpdate: 'tool_call_update', toolCallId: '1', kind: 'edit', content } })]);

@@ -417,7 +417,10 @@ function tool(c: Conversation, u: Update): Conversation {
     });
     i = c.items.length - 1;
   }
-  const old = c.items[i] as ToolCall;
+  let old = c.items[i] as ToolCall;
+  if (meta.late) { // it has not failed after all
+    old = { ...old, error: undefined, summary: undefined, text: '' };
+  }
   const content = Array.isArray(u.content) ? u.content : undefined;
   const at = meta.at ?? {};
   if (meta.groupId && meta.calls) {
