@@ -19,11 +19,11 @@ var heartTypes = []struct {
 	fields, booleans int
 }{
 	{"lspserver/workspace", "file", 13, 0},
-	{"lspserver/workspace", "document", 11, 3},
+	{"lspserver/workspace", "document", 10, 2},
 	{"lspserver/workspace", "history", 13, 1}, // its past, in which review and delivery need not search any more
 	{"lspserver/workspace", "diskState", 8, 2},
-	{"lspserver/workspace", "delivery", 12, 2}, // what its steps handed on before: the plan, the reply, the state, and whether a call still waits for it
-	{"lspserver/workspace", "attempt", 16, 3},
+	{"lspserver/workspace", "delivery", 12, 1}, // what its steps handed on before: the plan, the reply, the state, and whether a call still waits for it
+	{"lspserver/workspace", "attempt", 15, 3},
 	{"lspserver/workspace", "Workspace", 20, 0}, // what the client has shown of itself is one of them
 	{"lspserver/backend", "Backend", 22, 0},
 	{"agent", "Session", 25, 1},

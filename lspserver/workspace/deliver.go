@@ -49,22 +49,23 @@ type event struct {
 	version       int32
 	disk          bool // the document was closed, and this is the difference to the disk
 	opened        bool // the document was opened with another text
+	request       bool // the client has sent a request about the document, which changes nothing
 }
 
 // delivery is an edit in flight: what was sent, for which text, and what has come back since.
 type delivery struct {
 	plan
-	of     *attempt
 	ranges []TextEdit
 	events []event
 	reply  *reply
 	state  state
 	trail  trail
-	kept   *delivery // the same edit for an editor that keeps the final line end, see look
-	fed    int       // how many of the events the state has been fed with
-	acked  bool      // the version that the reply names has been looked at
-	found  *follower // the one that has found the edit, or nil
-	late   bool      // its call has returned, and nothing waits for it; see lateEcho
+	kept   *delivery       // the same edit for an editor that keeps the final line end, see look
+	fed    int             // how many of the events the state has been fed with
+	acked  bool            // the version that the reply names has been looked at
+	found  *follower       // the one that has found the edit, or nil
+	late   func(over bool) // lateEcho, once its call has returned
+	unsure Unsure
 }
 
 // commitEditor lands an edit in the editor: it sends the edit for the version that it was computed for, takes the reply
@@ -81,7 +82,7 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	case errors.Is(err, errReverting):
 		err = a.expired()
 		go a.revertLater()
-	case reasonOf(err) != filetime.Held: // else the document stays taken, see lateEcho
+	case a.sent.late == nil: // else the document stays taken, see lateEcho
 		<-f.inFlight
 	}
 	if err == nil && l.Applied && !e.Delete && a.openedForEdit() {
@@ -127,14 +128,6 @@ func (w *Workspace) patience(waited time.Duration) time.Duration {
 	return min(w.o.Held-waited, max(quietTime-quiet, quietTimeout-waited))
 }
 
-func reasonOf(err error) string {
-	var e *filetime.Error
-	if errors.As(err, &e) {
-		return e.Reason
-	}
-	return ""
-}
-
 // errReverting says that the time of a misplaced edit is up before it could be reverted.
 var errReverting = errors.New("the revert goes on")
 
@@ -162,18 +155,23 @@ type attempt struct {
 	c        filetime.Change
 	deadline time.Time
 
-	tries    int
-	refusals int
-	refusal  string // the reason of the last one
-	first    uint64 // the revision of the first try
-	rtt      time.Duration
-	sent     *delivery // of the last try
-	prods    int       // how often a request of the client has shown that it is not in the text
-	mode     fs.FileMode
-	closed   bool      // it was not open, so it is to be saved
-	endKept  bool      // the editor keeps a final line end that the edit has none of
-	typed    bool      // into a document that was opened for the edit
-	back     *reversal // nil if nothing was misplaced
+	tries   int
+	refused refusals
+	first   uint64 // the revision of the first try
+	rtt     time.Duration
+	sent    *delivery // of the last try
+	mode    fs.FileMode
+	closed  bool      // it was not open, so it is to be saved
+	endKept bool      // the editor keeps a final line end that the edit has none of
+	typed   bool      // into a document that was opened for the edit
+	back    *reversal // nil if nothing was misplaced
+}
+
+// refusals are what the editor has shown of an edit that is not in the text.
+type refusals struct {
+	said     int    // how often it has refused the edit
+	reason   string // that of the last one
+	requests int    // how often a request after its yes has shown that the edit is not there
 }
 
 // reply is the editor's answer to one try.
@@ -184,14 +182,6 @@ type reply struct {
 	err     error
 }
 
-// words are those of a refusal.
-func (r *reply) words() string {
-	if r.reason == "" && r.err != nil {
-		return r.err.Error()
-	}
-	return r.reason
-}
-
 // run sends the edit until it has landed or its time is up.
 func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 	for {
@@ -200,7 +190,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 			if !a.waitForGap(ctx, blindGap, a.deadline) && ctx.Err() == nil {
 				return filetime.LandedFile{}, a.overdue()
 			}
-		case a.refusals >= maxQuickRefusals:
+		case a.refused.said >= maxQuickRefusals:
 			// With a limit: without any gap, some try must hit the moment between two keys.
 			a.waitForGap(ctx, gap, a.w.o.Now().Add(2*gap))
 		}
@@ -224,7 +214,7 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		a.send(ctx, d)
 		a.f.mu.Lock()
 		l, done, err := a.judge(d)
-		if !d.late {
+		if d.late == nil {
 			a.f.out = nil
 		}
 		a.notifyTyped(d)
@@ -301,7 +291,7 @@ func (a *attempt) prepare() (*delivery, bool, error) {
 
 // delivery sets up the delivery of a plan: from now on the changes of the document are followed. f.mu is held.
 func (a *attempt) delivery(p plan) *delivery {
-	d := &delivery{plan: p, of: a, ranges: a.ranges(p.before, p.set)}
+	d := &delivery{plan: p, ranges: a.ranges(p.before, p.set)}
 	d.kept = a.keeping(d)
 	a.f.out = d
 	return d
@@ -411,10 +401,13 @@ func (a *attempt) feed(d *delivery) {
 	if d.fed == len(d.events) {
 		return
 	}
-	told := slices.ContainsFunc(d.events[d.fed:], event.told)
+	news := d.events[d.fed:]
 	d.fed = len(d.events)
 	in := a.look(d)
-	if in == without && (!told || !a.f.open()) { // the text with which a document is opened or closed proves nothing
+	switch told := slices.ContainsFunc(news, event.told) && a.f.open(); {
+	case in == without && !told && slices.ContainsFunc(news, func(e event) bool { return e.request }):
+		in = request
+	case in == without && !told: // the text with which a document is opened or closed proves nothing
 		return
 	}
 	d.state = d.state.next(in)
@@ -471,7 +464,7 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 	case s == landed, s == misplaced: // and closed without it
 		return filetime.LandedFile{}, false, a.unknown("the document was closed meanwhile")
 	case s == held && a.f.open(): // sent again it could be applied twice
-		d.late = true
+		d.late, d.unsure = func(over bool) { a.lateEcho(d, over) }, Unsure{a.c.Session, a.f.path, a.f.uri, a.c.Call, a.c.Turn}
 		return filetime.LandedFile{}, false, a.f.doubt(filetime.Held, "the editor says that it applied the edit and has not told of it yet")
 	case r == nil:
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
@@ -479,41 +472,41 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
 	case applied: // the next change lacks it
 		if d.told() == 0 {
-			a.prods++ // a request of the client has shown it
+			a.refused.requests++ // a request of the client has shown it
 		}
-		if a.prods > 1 {
+		if a.refused.requests > 1 {
 			return filetime.LandedFile{}, false, a.unknown("the editor says that it applied it, and does not show it")
 		}
 		return filetime.LandedFile{}, false, nil
 	}
 	var never *RefusedError
-	if told := d.told() > 0 || a.reverting(); !told && (errors.As(r.err, &never) || unwritable().MatchString(r.words())) {
+	words := r.reason
+	if words == "" && r.err != nil {
+		words = r.err.Error()
+	}
+	if told := d.told() > 0 || a.reverting(); !told && (errors.As(r.err, &never) || unwritable().MatchString(words)) {
 		if never == nil {
-			never = &RefusedError{Words: r.words()}
+			never = &RefusedError{Words: words}
 		}
 		return filetime.LandedFile{}, false, refusedBy(a.f.path, never)
 	}
-	a.refusals++
-	a.refusal = r.reason
+	a.refused.said++
+	a.refused.reason = r.reason
 	return filetime.LandedFile{}, false, nil
 }
 
 // lateEcho judges an edit whose call has returned before it was known whether it landed; over says that no change will tell any more. Till
 // then the document stays taken. f.mu is held.
-func (w *Workspace) lateEcho(f *file, over bool) {
-	d := f.out
-	if d == nil || !d.late {
-		return
-	}
-	a := d.of
+func (a *attempt) lateEcho(d *delivery, over bool) {
 	if a.feed(d); over && !d.state.over() {
 		d.state = unknown
 	}
 	if !d.state.over() {
 		return
 	}
+	w, f := a.w, a.f
 	l, done, err := a.judge(d)
-	f.out = nil
+	f.out, d.late = nil, nil
 	a.notifyTyped(d)
 	reverting, mute := a.reverting(), err != nil || a.back != nil && a.back.lingers
 	if !reverting {
@@ -540,50 +533,6 @@ func (w *Workspace) lateEcho(f *file, over bool) {
 	})
 }
 
-// Requested says that the client has sent a request about a document. Clients tell of their changes first, so what they have not told of by
-// now is not there. It must be called in the order of messages.
-func (w *Workspace) Requested(uri string) {
-	f, _ := w.document(uri)
-	if f == nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	w.requested(f)
-}
-
-// requested is Requested. f.mu is held.
-func (w *Workspace) requested(f *file) {
-	d := f.out
-	if d == nil || d.of.awaits(d.reply) { // the version that was named is still to come
-		return
-	}
-	if d.of.feed(d); d.state != d.state.next(request) {
-		d.state = d.state.next(request)
-		close(f.changed)
-		f.changed = make(chan struct{})
-		w.lateEcho(f, false)
-	}
-}
-
-// Unsure is an edit whose call has ended before it was known whether it landed.
-type Unsure struct {
-	Path, URI, Call string
-	Turn            int
-}
-
-// Unsure lists those of a session.
-func (w *Workspace) Unsure(session string) (out []Unsure) {
-	for _, f := range w.opened() {
-		f.mu.Lock()
-		if d := f.out; d != nil && d.late && d.of.c.Session == session {
-			out = append(out, Unsure{f.path, f.uri, d.of.c.Call, d.of.c.Turn})
-		}
-		f.mu.Unlock()
-	}
-	return out
-}
-
 // own gives the edit that was found revisions of its own, and the first and last of its events. f.mu is held.
 func (a *attempt) own(d *delivery) (first, last event) {
 	if i := d.found.from; d.found.mixed {
@@ -594,7 +543,7 @@ func (a *attempt) own(d *delivery) (first, last event) {
 }
 
 // told reports that the editor tells of the change: the text with which a document is opened or closed is none.
-func (e event) told() bool { return !e.opened && !e.disk }
+func (e event) told() bool { return !e.opened && !e.disk && !e.request }
 
 // told counts the changes that the editor has told of.
 func (d *delivery) told() int {
@@ -762,8 +711,8 @@ func (a *attempt) expired() error {
 	if a.reverting() {
 		return a.unknown("the editor put it at the wrong place, and the user's typing has left no gap to take it back yet")
 	}
-	if a.first == a.f.rev && a.refusal != "" {
-		return a.timeout(fmt.Sprintf("was refused by the editor (%q, %d tries)", a.refusal, a.tries))
+	if a.first == a.f.rev && a.refused.reason != "" {
+		return a.timeout(fmt.Sprintf("was refused by the editor (%q, %d tries)", a.refused.reason, a.tries))
 	}
 	return a.timeout(fmt.Sprintf("found no gap between the user's keystrokes (%d tries)", a.tries))
 }

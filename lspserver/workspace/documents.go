@@ -63,8 +63,32 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	default:
 		f.begin(opened, w.next())
 	}
-	w.lateEcho(f, true)
+	f.settle(true)
 	w.compareOpened(f)
+}
+
+// Requested says that the client has sent a request about a document. Clients tell of their changes first, so what they have not told of by
+// now is not there. It must be called in the order of messages.
+func (w *Workspace) Requested(uri string) {
+	f, _ := w.document(uri)
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requested()
+}
+
+// Unsure lists those of a session.
+func (w *Workspace) Unsure(session string) (out []Unsure) {
+	for _, f := range w.opened() {
+		f.mu.Lock()
+		if d := f.out; d != nil && d.late != nil && d.unsure.Session == session {
+			out = append(out, d.unsure)
+		}
+		f.mu.Unlock()
+	}
+	return out
 }
 
 // Asking says until done is called that the editor is asked about a file: if it opens the file meanwhile, that is no person's doing.
@@ -149,7 +173,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	if f.out != nil && f.text.Equal(f.out.set.Apply(f.out.before)) {
 		f.doc.echo = f.rev
 	}
-	w.lateEcho(f, false)
+	f.settle(false)
 	switch {
 	case f.text.Equal(written): // nothing has changed, or the editor has read again what we wrote
 		if clean || behind {
@@ -343,9 +367,9 @@ func (w *Workspace) Saved(uri string, content *string) {
 	f.expected = nil // the person's text has replaced it, or it has arrived
 	f.disk.exists, f.doc.unplaced = true, false
 	w.compareSaved(f)
-	w.lateEcho(f, false)
+	f.settle(false)
 	if f.savedRev == f.rev { // what was told of is all that there is
-		w.requested(f)
+		f.requested()
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -400,7 +424,7 @@ func (w *Workspace) withoutName(uri string) {
 
 // documentClosed makes the text of a document the disk's. f.mu is held.
 func (w *Workspace) documentClosed(f *file) {
-	defer w.lateEcho(f, true)
+	defer f.settle(true)
 	f.doc = nil
 	f.disk.stat, f.disk.valid = stat{size: f.disk.size}, unsure
 	f.disk.wake = nil         // the disk differs from the buffer, which is no stale save

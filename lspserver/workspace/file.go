@@ -43,6 +43,24 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	f.changed = make(chan struct{})
 }
 
+// requested records that the client has sent a request about the document. An edit that it has not said yes to may be behind it. f.mu is
+// held.
+func (f *file) requested() {
+	if d := f.out; d != nil && (d.state == held || d.state == passed) {
+		d.events = append(d.events, event{before: f.text, after: f.text, rev: f.rev + 1, request: true})
+		close(f.changed)
+		f.changed = make(chan struct{})
+		f.settle(false)
+	}
+}
+
+// settle judges an edit whose call has returned by what has come since, see attempt.lateEcho. f.mu is held.
+func (f *file) settle(over bool) {
+	if f.out != nil && f.out.late != nil {
+		f.out.late(over)
+	}
+}
+
 func (f *file) snapshot() filetime.Snapshot {
 	return filetime.Snapshot{
 		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version(), Open: f.open(), Dirty: f.dirty(),

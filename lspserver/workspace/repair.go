@@ -45,7 +45,7 @@ func (b *reversal) remember() { b.known = append(b.known, reversal{now: b.now, s
 // strayed records that the edit, or a revert, was misplaced. f.mu is held.
 func (a *attempt) strayed(d *delivery) {
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; it is taken back", "path", a.f.path)
-	a.refusals = 0
+	a.refused = refusals{}
 	if a.back == nil {
 		a.back = &reversal{now: d.before, first: d.events[d.found.from].rev}
 		if until := a.w.o.Now().Add(replyTimeout); until.After(a.deadline) {
@@ -160,7 +160,7 @@ func (a *attempt) revertLater() {
 	a.deadline = a.w.o.Now().Add(revertTime)
 	a.back.lingers = true
 	_, err := a.run(context.Background())
-	if reasonOf(err) != filetime.Held { // else the document stays taken, see file.heard
+	if a.sent.late == nil { // else the document stays taken, see lateEcho
 		<-a.f.inFlight
 	}
 	if err != nil && a.reverting() {
