@@ -239,7 +239,7 @@ func (s *server) say(kind lsp.MessageType, most int, message string) {
 
 // oneLine collapses white space to single blanks and makes invisible characters visible.
 func (s *server) oneLine(text string) string {
-	return s.client.harmless(show.Visible(strings.Join(strings.Fields(text), " "), false))
+	return s.client.harmless(show.Line(text))
 }
 
 // cut truncates a text to most characters, with an ellipsis.

@@ -15,11 +15,7 @@ const maxRepositories = 64
 
 // repository is a folder of git's own data that commands work with.
 type repository struct {
-	at string
-	// linked says that it lies outside of the write roots and serves one of them as its only work
-	// tree. common is the repository that it is a part of, where that is another one: that of a
-	// linked work tree.
-	linked bool
+	at     string
 	common string
 	// shown says that commands may only read it: the .git of the root leads there, and it does not
 	// say that it belongs to the root.
@@ -106,7 +102,7 @@ func (p *Paths) linked(root string) (r repository, ok bool) {
 	if target, ok := git.Pointer(git.Text(at)); ok {
 		at = Canonical(git.From(root, target))
 	}
-	if r = (repository{at: at, linked: true}); at == dotGit || !git.IsRepositoryAt(at) || rootOf(p.write, at) != "" {
+	if r = (repository{at: at}); at == dotGit || !git.IsRepositoryAt(at) || rootOf(p.write, at) != "" {
 		return r, false
 	}
 	if tree := git.Value(git.Text(filepath.Join(at, "config")), "core.worktree"); tree != "" {

@@ -86,11 +86,7 @@ func outcomeOr(outcome string, r *Result) string {
 // code is a text as a span of code in one line, whatever is in it. A long one is cut.
 func code(s string) string {
 	const most = 120
-	s = show.Visible(strings.Join(strings.Fields(s), " "), false)
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most-1]) + "…"
-	}
-	if s == "" {
+	if s = show.Clip(show.Line(s), most); s == "" {
 		return ""
 	}
 	fence := "`"

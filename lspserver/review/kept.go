@@ -140,7 +140,7 @@ func (l *Log) restoreChange(s *Step) {
 	}
 	t.applyForeign(s.Before)
 	o := l.add(t, op{
-		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, mode: s.Mode, reported: true,
+		turn: s.Turn, call: s.Call, created: s.Created, deleted: s.Deleted, mode: s.Mode,
 		before: s.Before, after: s.After, origin: s.Origin, dest: s.Path, command: s.Command,
 	})
 	o.allow(s.Allowed)

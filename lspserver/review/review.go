@@ -61,22 +61,21 @@ type revertRecord struct {
 
 // op is one file's part of one tool call.
 type op struct {
-	rev      uint64
-	n        int // operations count over all files
-	turn     int
-	call     string
-	created  bool
-	deleted  bool
-	origin   string // where the file was before the operation moved it to dest; "" where it did not
-	dest     string
-	mode     fs.FileMode // of a file that was created or deleted
-	reported bool        // by Landed, not found in the file's history
-	command  bool        // a command's
-	before   text.Text
-	after    text.Text
-	set      text.Set // leads from before to after, see add
-	first    int      // the number of the set's first edit
-	hunks    []*hunk
+	rev     uint64
+	n       int // operations count over all files
+	turn    int
+	call    string
+	created bool
+	deleted bool
+	origin  string // where the file was before the operation moved it to dest; "" where it did not
+	dest    string
+	mode    fs.FileMode // of a file that was created or deleted
+	command bool        // a command's
+	before  text.Text
+	after   text.Text
+	set     text.Set // leads from before to after, see add
+	first   int      // the number of the set's first edit
+	hunks   []*hunk
 }
 
 // hunk is one run of changed lines.
@@ -191,7 +190,7 @@ func (l *Log) landedEntry(c filetime.Change, f filetime.LandedFile) {
 		t.entry = f.Entry
 		l.tracks[f.Path] = t
 	}
-	l.add(t, op{rev: f.Rev, turn: c.Turn, call: c.Call, reported: true, origin: f.Origin, dest: f.Path}).allow(c.Allowed)
+	l.add(t, op{rev: f.Rev, turn: c.Turn, call: c.Call, origin: f.Origin, dest: f.Path}).allow(c.Allowed)
 }
 
 // rename moves the track at a path, and those below it, to another path. The track of a deleted
@@ -235,7 +234,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		l.tracks[f.Path] = t
 	}
 	if o := t.at(f.Rev); o != nil && o.call == c.Call && f.Origin == "" { // found in the history before we were told
-		o.turn, o.created, o.deleted, o.mode, o.reported = c.Turn, f.Created, deleted, f.Mode, true
+		o.turn, o.created, o.deleted, o.mode = c.Turn, f.Created, deleted, f.Mode
 		o.allow(c.Allowed)
 		return
 	}
@@ -244,7 +243,7 @@ func (l *Log) landed(c filetime.Change, f filetime.LandedFile, deleted bool) {
 		after = text.New("")
 	}
 	o := l.add(t, op{
-		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, mode: f.Mode, reported: true,
+		rev: f.Rev, turn: c.Turn, call: c.Call, created: f.Created, deleted: deleted, mode: f.Mode,
 		before: f.Before, after: after, origin: f.Origin, dest: f.Path, command: l.byCommand(t, f.Rev),
 	})
 	o.allow(c.Allowed)

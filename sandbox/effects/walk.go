@@ -30,7 +30,6 @@ type stat struct {
 // repository is a repository whose work tree is looked through.
 type repository struct {
 	*git.Repository
-	top     string
 	stat    stat // of the index
 	index   map[string]git.Entry
 	tracked *git.Tracked
@@ -152,7 +151,7 @@ func (w *walk) repository(top string) *repository {
 	if err != nil {
 		return nil
 	}
-	r := &repository{Repository: opened, top: top}
+	r := &repository{Repository: opened}
 	if info, err := os.Stat(opened.IndexFile()); err == nil {
 		r.stat = statOf(info)
 	}

@@ -52,10 +52,7 @@ func New() tools.Tool {
 // line is the beginning of a question, for a title.
 func line(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:79]) + "…"
-	}
-	return s
+	return show.Clip(s, 80)
 }
 
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {

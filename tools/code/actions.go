@@ -120,12 +120,12 @@ func listed(list []tools.Action) (v Actions, lines string) {
 	var b strings.Builder
 	for i, a := range list[:min(limit, len(list))] {
 		v.Actions = append(v.Actions, Action{a.Title, a.Kind, a.Preferred, a.Refused})
-		fmt.Fprintf(&b, "\n%d. %s", i+1, show.Visible(clip(a.Title, 300), false))
+		fmt.Fprintf(&b, "\n%d. %s", i+1, show.Visible(show.Clip(a.Title, 300), false))
 		if a.Kind != "" {
-			b.WriteString(" (" + show.Visible(clip(a.Kind, 100), false) + ")")
+			b.WriteString(" (" + show.Visible(show.Clip(a.Kind, 100), false) + ")")
 		}
 		if why := a.Refused; why != "" {
-			b.WriteString(": cannot be applied: " + show.Visible(clip(why, 200), false))
+			b.WriteString(": cannot be applied: " + show.Visible(show.Clip(why, 200), false))
 		}
 	}
 	if v.Truncated {
@@ -189,7 +189,7 @@ func applyPlan(ctx context.Context, env *tools.Env, servers tools.Languages, in 
 		sentence := fmt.Sprintf("Applied %s: %s in %s.%s", quoted(in.Apply), tools.Count(places, "place"), tools.Count(len(files), "file"), left)
 		return tools.Result{
 			Success: true, Data: told(env, sentence, files, l), Value: Applied{in.Apply, files, places},
-			Summary: fmt.Sprintf("%s in %s", show.Visible(clip(in.Apply, 100), false), tools.Count(len(files), "file")),
+			Summary: fmt.Sprintf("%s in %s", show.Visible(show.Clip(in.Apply, 100), false), tools.Count(len(files), "file")),
 		}
 	}
 	return p, nil

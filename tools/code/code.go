@@ -137,14 +137,7 @@ func spot(env *tools.Env, now filetime.Snapshot, line int, name string) (at tool
 	return tools.Spot{File: now, Offset: offset}, told, nil
 }
 
-func quoted(name string) string { return "`" + show.Visible(clip(name, 100), false) + "`" }
-
-func clip(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
+func quoted(name string) string { return "`" + show.Visible(show.Clip(name, 100), false) + "`" }
 
 // Place is a place in a file for a program; Line and Character, in code points, are from 1.
 type Place struct {
@@ -222,9 +215,9 @@ func (r *reader) number(ctx context.Context, s tools.Span) int {
 // line is a place as a line of an answer.
 func (r *reader) line(number int, p Place) string {
 	if p.URI != "" {
-		return fmt.Sprintf("%d. %s:%d → (no file: its text cannot be read)", number, show.Visible(clip(p.URI, 500), false), p.Line)
+		return fmt.Sprintf("%d. %s:%d → (no file: its text cannot be read)", number, show.Visible(show.Clip(p.URI, 500), false), p.Line)
 	}
-	says := show.Visible(clip(p.Text, 500), false)
+	says := show.Visible(show.Clip(p.Text, 500), false)
 	if p.Text == "" {
 		says = "(its text cannot be shown)"
 		if r.read(context.Background(), p.Path) == nil && !filepath.IsLocal(r.env.Paths.Rel(p.Path)) {

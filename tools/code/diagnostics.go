@@ -136,7 +136,7 @@ func answer(ctx context.Context, env *tools.Env, in diagnosticsInput, about stri
 			})
 			lines = append(lines, f.At(env, p.Line))
 			if p.Text != "" {
-				lines = append(lines, fmt.Sprintf("%6d | %s", p.Line, show.Visible(clip(p.Text, 300), false)))
+				lines = append(lines, fmt.Sprintf("%6d | %s", p.Line, show.Visible(show.Clip(p.Text, 300), false)))
 			}
 		}
 	}

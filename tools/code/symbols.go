@@ -87,7 +87,7 @@ func outline(name string, v Symbols, list []tools.Symbol) tools.Result {
 	for i, s := range v.Symbols {
 		fmt.Fprintf(&b, "\n%4d | %s%s", s.Line, strings.Repeat("  ", s.Depth), describe(s))
 		if detail := strings.Join(strings.Fields(list[i].Detail), " "); detail != "" {
-			b.WriteString("  " + show.Visible(clip(detail, 120), false))
+			b.WriteString("  " + show.Visible(show.Clip(detail, 120), false))
 		}
 	}
 	if v.Truncated {
@@ -135,9 +135,9 @@ func found(env *tools.Env, query string, v Symbols) tools.Result {
 	for i, s := range v.Symbols {
 		in := ""
 		if s.In != "" {
-			in = " in " + show.Visible(clip(s.In, 100), false)
+			in = " in " + show.Visible(show.Clip(s.In, 100), false)
 		}
-		at := show.Visible(clip(s.URI, 500), false)
+		at := show.Visible(show.Clip(s.URI, 500), false)
 		if at == "" {
 			at = env.Name(s.Path)
 		}
@@ -153,7 +153,7 @@ func found(env *tools.Env, query string, v Symbols) tools.Result {
 	return r
 }
 
-func describe(s Symbol) string { return s.Kind + " " + show.Visible(clip(s.Name, 200), false) }
+func describe(s Symbol) string { return s.Kind + " " + show.Visible(show.Clip(s.Name, 200), false) }
 
 // values are the first symbols for a program; line gives the line of each.
 func values(list []tools.Symbol, most int, line func(tools.Span) int) Symbols {

@@ -101,7 +101,7 @@ func Parse(raw []byte) tools.Result {
 func malformed(format string, args ...any) tools.Result {
 	return tools.Fail(tools.ExecutionError, "bad_answer",
 		"The tool ran, but its answer is not a valid tool result: %s. What it did is not known. This is a fault of the tool, not of the arguments.",
-		strings.TrimRight(clip(show.Visible(fmt.Sprintf(format, args...), false), maxLine), ". "))
+		strings.TrimRight(show.Clip(show.Visible(fmt.Sprintf(format, args...), false), maxLine), ". "))
 }
 
 func (a answer) result() (tools.Result, error) {
@@ -150,7 +150,7 @@ func empty(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "n
 // call, is left out.
 func clean(r tools.Result) tools.Result {
 	out := tools.Result{
-		Success: r.Success, Data: text(r.Data), Summary: clip(show.Visible(r.Summary, false), maxLine), Truncated: r.Truncated, Issues: r.Issues,
+		Success: r.Success, Data: text(r.Data), Summary: show.Clip(show.Visible(r.Summary, false), maxLine), Truncated: r.Truncated, Issues: r.Issues,
 	}
 	if !r.Success {
 		out.Error, out.Reason, out.Retryable = r.Error, r.Reason, r.Retryable
@@ -165,7 +165,7 @@ func clean(r tools.Result) tools.Result {
 		}
 	}
 	for _, w := range r.Warnings[:min(len(r.Warnings), maxWarnings)] {
-		out.Warnings = append(out.Warnings, clip(show.Visible(w, false), maxLine))
+		out.Warnings = append(out.Warnings, show.Clip(show.Visible(w, false), maxLine))
 	}
 	out.Value, out.Data = value(r.Value, out.Data)
 	if r.Value != nil && out.Value == nil {
@@ -228,7 +228,7 @@ func part(p tools.Part) tools.Part {
 	if !mimeTypes().MatchString(p.MIMEType) {
 		p.MIMEType = "application/octet-stream"
 	}
-	p.Name = clip(show.Visible(p.Name, false), maxTitle)
+	p.Name = show.Clip(show.Visible(p.Name, false), maxTitle)
 	switch p.Kind {
 	case tools.TextPart:
 		return tools.Part{Kind: tools.TextPart, Text: text(p.Text)}

@@ -86,7 +86,7 @@ func complete(s tools.Spec) (tools.Spec, error) {
 	for _, n := range append([]string{s.Name}, s.Aliases...) {
 		if len(n) > maxName || !names().MatchString(n) {
 			return s, fmt.Errorf("the name \"%s\" of a tool is not valid: it has 1 to %d letters, digits, _ and -, and begins with a letter or _",
-				show.Visible(clip(n, maxName+1), false), maxName)
+				show.Visible(show.Clip(n, maxName+1), false), maxName)
 		}
 	}
 	if len(s.Aliases) > maxAliases {
@@ -96,13 +96,13 @@ func complete(s tools.Spec) (tools.Spec, error) {
 		s.Kind = tools.Other
 	}
 	if !s.Kind.Known() {
-		return s, fmt.Errorf("tool %s: %q is not a kind of tool", s.Name, clip(show.Visible(string(s.Kind), false), maxName))
+		return s, fmt.Errorf("tool %s: %q is not a kind of tool", s.Name, show.Clip(show.Visible(string(s.Kind), false), maxName))
 	}
 	if s.Class == "" {
 		s.Class = classOf(s.Kind)
 	}
 	if !s.Class.Known() {
-		return s, fmt.Errorf("tool %s: %q is not a permission class", s.Name, clip(show.Visible(string(s.Class), false), maxName))
+		return s, fmt.Errorf("tool %s: %q is not a permission class", s.Name, show.Clip(show.Visible(string(s.Class), false), maxName))
 	}
 	if s.Kind.ReadOnly() != (s.Class == tools.ClassRead) {
 		return s, fmt.Errorf("tool %s: the kind %s and the permission class %s contradict each other: the kinds read and search, and no others, "+
@@ -121,7 +121,7 @@ func complete(s tools.Spec) (tools.Spec, error) {
 		}
 	case tools.Safe, tools.Moderate, tools.Dangerous:
 	default:
-		return s, fmt.Errorf("tool %s: %q is not a level of danger", s.Name, clip(show.Visible(string(s.Danger), false), maxName))
+		return s, fmt.Errorf("tool %s: %q is not a level of danger", s.Name, show.Clip(show.Visible(string(s.Danger), false), maxName))
 	}
 	if s.Together == tools.Commands || s.Together == tools.OtherFiles {
 		s.Together = tools.Alone // what they rest on is not known of a foreign tool
@@ -129,8 +129,8 @@ func complete(s tools.Spec) (tools.Spec, error) {
 	if s.Category == "" {
 		s.Category = "other"
 	}
-	s.Title = clip(show.Visible(s.Title, false), maxTitle)
-	s.Description = clip(show.Visible(strings.TrimSpace(s.Description), true), maxDescription)
+	s.Title = show.Clip(show.Visible(s.Title, false), maxTitle)
+	s.Description = show.Clip(show.Visible(strings.TrimSpace(s.Description), true), maxDescription)
 	s.Pages = false // its answer is cut by the pipeline like any other
 	return s, nil
 }
@@ -200,7 +200,7 @@ func (t *tool) Title(args json.RawMessage) string {
 	if json.Unmarshal(args, &fields) != nil || len(fields) == 0 {
 		return name
 	}
-	return clip(show.Visible(name+" "+string(args), false), maxTitle)
+	return show.Clip(show.Visible(name+" "+string(args), false), maxTitle)
 }
 
 func (t *tool) name() string { return cmp.Or(t.spec.Title, t.spec.Name) }
@@ -245,16 +245,5 @@ func (t *tool) failed(ctx context.Context, err error) error {
 		return err
 	}
 	return tools.Refuse(tools.ExecutionError, "failed", "The tool %s failed: %s. This is a fault of the tool, not of the arguments.",
-		t.spec.Name, strings.TrimRight(clip(show.Visible(err.Error(), false), 1000), ". "))
-}
-
-// clip cuts s off after n characters.
-func clip(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i] + "…"
-		}
-		n--
-	}
-	return s
+		t.spec.Name, strings.TrimRight(show.Clip(show.Visible(err.Error(), false), 1000), ". "))
 }

@@ -96,7 +96,7 @@ func (s *server) answered(ctx context.Context, env *tools.Env, name string, args
 	case errors.As(err, &coded) && coded.Code == unreached:
 		var key *keyError
 		r := tools.Fail(tools.ExecutionError, "unreachable", "The MCP server %s did not take the call: %s. Try it once more later, or go on without it.",
-			line(s.entry.Name), strings.TrimRight(cut(line(err.Error()), 400), "."))
+			line(s.entry.Name), strings.TrimRight(show.Clip(line(err.Error()), 400), "."))
 		r.Retryable = !errors.As(err, &key)
 		return r, nil
 	case errors.As(err, &coded):
@@ -106,7 +106,7 @@ func (s *server) answered(ctx context.Context, env *tools.Env, name string, args
 	why := c.blamed(err)
 	if why == err && !ended(err) { // the server goes on
 		return tools.Fail(tools.ExecutionError, "bad_answer", "The MCP server %s answered, but not in a form that is known: %s. Whether %s took effect "+
-			"is not known.", line(s.entry.Name), strings.TrimRight(cut(line(err.Error()), 400), "."), line(name)), nil
+			"is not known.", line(s.entry.Name), strings.TrimRight(show.Clip(line(err.Error()), 400), "."), line(name)), nil
 	}
 	s.end(c, why)
 	return off(s.entry.Name, s.worded(c, why)), nil
@@ -191,7 +191,7 @@ func (s *server) progress(_ context.Context, r *sdk.ProgressNotificationClientRe
 	if run.progress != nil {
 		p := tools.Progress{Value: int64(r.Params.Progress), Total: int64(r.Params.Total)}
 		if r.Params.Message != "" {
-			p.Text = cut(line(r.Params.Message), 500) + "\n"
+			p.Text = show.Clip(line(r.Params.Message), 500) + "\n"
 		}
 		run.progress(p)
 	}

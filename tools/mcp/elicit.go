@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tandem/filetime/text/show"
 	"tandem/tools"
 	"tandem/tools/web"
 )
@@ -76,7 +77,7 @@ func (s *server) elicit() func(context.Context, *sdk.ElicitRequest) (*sdk.Elicit
 		call := s.lastCall
 		s.mu.Unlock()
 		defer s.thinks()()
-		head := fmt.Sprintf("The MCP server %s asks: %s", line(s.entry.Name), cut(line(r.Params.Message), 1000))
+		head := fmt.Sprintf("The MCP server %s asks: %s", line(s.entry.Name), show.Clip(line(r.Params.Message), 1000))
 		ask := func(question string, options []tools.Choice) (string, error) {
 			return s.all.o.Clarify(ctx, s.entry.Name, tools.Clarification{Call: call, Question: question, Options: options})
 		}
@@ -97,7 +98,7 @@ func (s *server) elicit() func(context.Context, *sdk.ElicitRequest) (*sdk.Elicit
 			if p.Title == "" {
 				about = line(name + " " + p.Description)
 			}
-			answer, err := ask(head+"\n"+cut(about, 500), p.options())
+			answer, err := ask(head+"\n"+show.Clip(about, 500), p.options())
 			if err != nil || answer == decline {
 				return declined, nil
 			}
@@ -117,14 +118,14 @@ func (s *server) elicit() func(context.Context, *sdk.ElicitRequest) (*sdk.Elicit
 func (f field) options() []tools.Choice {
 	out := []tools.Choice{{ID: decline, Label: "No answer"}}
 	for i, o := range f.OneOf {
-		out = append(out, tools.Choice{ID: strconv.Itoa(i), Label: cut(line(o.Title), 80)})
+		out = append(out, tools.Choice{ID: strconv.Itoa(i), Label: show.Clip(line(o.Title), 80)})
 	}
 	for i, e := range f.Enum {
 		label := e
 		if i < len(f.EnumNames) {
 			label = f.EnumNames[i]
 		}
-		out = append(out, tools.Choice{ID: strconv.Itoa(i), Label: cut(line(label), 80)})
+		out = append(out, tools.Choice{ID: strconv.Itoa(i), Label: show.Clip(line(label), 80)})
 	}
 	if f.Type == "boolean" {
 		out = append(out, tools.Choice{ID: "true", Label: "Yes"}, tools.Choice{ID: "false", Label: "No"})

@@ -369,7 +369,7 @@ func (s *server) tool(name string, t toolDescriptor) (tools.Tool, error) {
 	}
 	spec := tools.Spec{
 		Name: name, Kind: tools.Other, Category: "mcp", Class: tools.ClassNetwork, Danger: tools.Dangerous, Source: "mcp:" + s.key,
-		NoTimeout: true, Title: cut(line(t.Title), 80), Description: s.described(t),
+		NoTimeout: true, Title: show.Clip(line(t.Title), 80), Description: s.described(t),
 	}
 	if a := t.Annotations; a != nil {
 		if a.ReadOnlyHint || a.DestructiveHint != nil && !*a.DestructiveHint {
@@ -402,7 +402,7 @@ func (s *server) described(t toolDescriptor) string {
 	if text == "" {
 		text = "No description."
 	}
-	return cut(fmt.Sprintf("(MCP server %s) %s", line(s.entry.Name), text), maxDescription)
+	return show.Clip(fmt.Sprintf("(MCP server %s) %s", line(s.entry.Name), text), maxDescription)
 }
 
 // watched is a tool whose process may change files: they are looked at before and after a call, as
@@ -423,15 +423,7 @@ func (w *watched) Plan(ctx context.Context, env *tools.Env, args json.RawMessage
 
 // line is a text in one line with nothing invisible in it.
 func line(s string) string {
-	return show.Visible(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), false)
-}
-
-// cut is a text of at most n characters.
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	return show.Line(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
 func compare(a, b string) int { return strings.Compare(a, b) }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"tandem/filetime/text/show"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -391,7 +393,7 @@ func partOf(raw json.RawMessage) json.RawMessage {
 		if m["text"] != nil {
 			said = plain(m["text"])
 		} else {
-			said = fmt.Sprintf("(a part of the type %s, which is not shown here: %s)", cut(line(plain(m["type"])), 40), cut(said, maxUnknown))
+			said = fmt.Sprintf("(a part of the type %s, which is not shown here: %s)", show.Clip(line(plain(m["type"])), 40), show.Clip(said, maxUnknown))
 		}
 	}
 	text, _ := json.Marshal(map[string]string{"type": "text", "text": said})

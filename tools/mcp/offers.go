@@ -119,7 +119,7 @@ func (s *server) learn(ctx context.Context, c *connection) error {
 		})
 		for _, r := range list {
 			if len(r.URI) <= maxURI && line(r.URI) == r.URI {
-				now.Resources = append(now.Resources, resourceDescriptor{r.URI, cut(line(cmp.Or(r.Title, r.Name)), 80), cut(line(r.Description), 300)})
+				now.Resources = append(now.Resources, resourceDescriptor{r.URI, show.Clip(line(cmp.Or(r.Title, r.Name)), 80), show.Clip(line(r.Description), 300)})
 			}
 		}
 	}
@@ -135,12 +135,12 @@ func (s *server) learn(ctx context.Context, c *connection) error {
 }
 
 func promptOf(p *sdk.Prompt) promptDescriptor {
-	out := promptDescriptor{Name: p.Name, Title: cut(line(p.Title), 80), Description: cut(line(p.Description), 300)}
+	out := promptDescriptor{Name: p.Name, Title: show.Clip(line(p.Title), 80), Description: show.Clip(line(p.Description), 300)}
 	for _, a := range p.Arguments[:min(len(p.Arguments), maxArguments)] {
 		if a == nil {
 			continue
 		}
-		out.Arguments = append(out.Arguments, Argument{a.Name, cut(line(a.Description), 300), a.Required})
+		out.Arguments = append(out.Arguments, Argument{a.Name, show.Clip(line(a.Description), 300), a.Required})
 	}
 	return out
 }
@@ -425,7 +425,7 @@ func (s *server) request(ctx context.Context, do func(ctx context.Context, sessi
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.As(err, &coded):
-			return fmt.Errorf("the MCP server %s refused it: %s", line(s.entry.Name), strings.TrimRight(cut(line(coded.Message), 300), "."))
+			return fmt.Errorf("the MCP server %s refused it: %s", line(s.entry.Name), strings.TrimRight(show.Clip(line(coded.Message), 300), "."))
 		}
 		why := c.blamed(err)
 		s.end(c, why)

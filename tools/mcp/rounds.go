@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"tandem/filetime/text/show"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -122,7 +124,7 @@ func requesting(method string, raw json.RawMessage) json.RawMessage {
 	changed := false
 	for _, want := range wants {
 		if name := plain(want["method"]); !known[name] && method == "tools/call" {
-			text, _ := json.Marshal(fmt.Sprintf("The server wants %s before it answers, which is not known here.", cut(line(name), 80)))
+			text, _ := json.Marshal(fmt.Sprintf("The server wants %s before it answers, which is not known here.", show.Clip(line(name), 80)))
 			return json.RawMessage(fmt.Sprintf(`{"isError":true,"content":[{"type":"text","text":%s}]}`, text))
 		}
 		if want != nil && (want["params"] == nil || string(want["params"]) == "null") {

@@ -482,13 +482,13 @@ func ended(err error) bool {
 // noise notifies the person of a line that is no message. Those that follow are skipped without a
 // word.
 func (s *server) noise(text []byte) {
-	said := fmt.Sprintf("It prints lines to its standard output that are no messages; they are skipped. The first one: %s", cut(line(string(text)), 80))
+	said := fmt.Sprintf("It prints lines to its standard output that are no messages; they are skipped. The first one: %s", show.Clip(line(string(text)), 80))
 	s.mu.Lock()
 	first := s.noisy == ""
 	s.noisy = said
 	s.mu.Unlock()
 	if first {
-		s.all.o.log().Warn("MCP server", "server", s.entry.Name, "skipped", cut(line(string(text)), 80))
+		s.all.o.log().Warn("MCP server", "server", s.entry.Name, "skipped", show.Clip(line(string(text)), 80))
 		if s.all.o.Told != nil {
 			s.all.o.Told(fmt.Sprintf("The MCP server %s prints lines to its standard output that are no messages; they are skipped.", line(s.entry.Name)))
 		}

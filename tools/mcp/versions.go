@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"tandem/filetime/text/show"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -39,11 +41,11 @@ func versions(err error) error {
 			return err
 		}
 		_ = json.Unmarshal(coded.Data, &data)
-		return &versionError{theirs: data.Supported, said: cut(line(coded.Message), 200)}
+		return &versionError{theirs: data.Supported, said: show.Clip(line(coded.Message), 200)}
 	}
 	const prefix = "unsupported protocol version: " // of the library, whose error has no other mark
 	if theirs, is := strings.CutPrefix(err.Error(), prefix); is {
-		return &versionError{theirs: []string{strings.Trim(cut(line(theirs), 40), `"`)}}
+		return &versionError{theirs: []string{strings.Trim(show.Clip(line(theirs), 40), `"`)}}
 	}
 	return err
 }

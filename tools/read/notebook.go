@@ -167,7 +167,7 @@ func notebook(env *tools.Env, snap filetime.Snapshot) *tools.Result {
 // told is an output in few words: the beginning of its text, and what was left out.
 func (o output) told() string {
 	if o.Type == "error" {
-		return fmt.Sprintf("output: error %s\n", clipped(show.Visible(o.Name+": "+o.Value, false), outputChars))
+		return fmt.Sprintf("output: error %s\n", show.Clip(show.Visible(o.Name+": "+o.Value, false), outputChars))
 	}
 	said, left := string(o.Text), []string{}
 	if said == "" {
@@ -181,7 +181,7 @@ func (o output) told() string {
 	var b strings.Builder
 	if said = strings.TrimRight(show.Visible(said, true), "\n"); said != "" {
 		all := strings.Split(said, "\n")
-		head := clipped(strings.Join(all[:min(len(all), outputLines)], "\n"), outputChars)
+		head := show.Clip(strings.Join(all[:min(len(all), outputLines)], "\n"), outputChars)
 		fmt.Fprintf(&b, "output:\n     %s\n", strings.ReplaceAll(head, "\n", "\n     "))
 		if len(all) > outputLines {
 			fmt.Fprintf(&b, "     … %s more\n", tools.Count(len(all)-outputLines, "line"))
@@ -191,15 +191,4 @@ func (o output) told() string {
 		fmt.Fprintf(&b, "output: [%s, left out]\n", show.Visible(kind, false))
 	}
 	return b.String()
-}
-
-// clipped is s cut off after so many characters.
-func clipped(s string, most int) string {
-	n := 0
-	for i := range s {
-		if n++; n > most {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }

@@ -99,7 +99,7 @@ func (c *call) run() tools.Result {
 		default:
 			c.stages.failed = s.name
 			if worse := catch(func() error { c.result = c.failure(err); return nil }); worse != nil {
-				c.result = tools.Fail(tools.ExecutionError, "", "Exception: %s", clip(err.Error(), 500))
+				c.result = tools.Fail(tools.ExecutionError, "", "Exception: %s", show.Clip(err.Error(), 500))
 				c.log(worse)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
@@ -84,10 +85,10 @@ func (c *call) failure(err error) tools.Result {
 	c.log(err)
 	if sandbox.Exhausted(err) {
 		return tools.Fail(tools.ExecutionError, "too_many_files", "Too many files are open: %s. Try again when fewer commands run, or ask "+
-			"the user to raise the limit of open files (ulimit -n).", clip(err.Error(), 500))
+			"the user to raise the limit of open files (ulimit -n).", show.Clip(err.Error(), 500))
 	}
 	return tools.Fail(tools.ExecutionError, "", "Exception: %s\nThis is a fault of the tool, not of the arguments.",
-		clip(err.Error(), 500))
+		show.Clip(err.Error(), 500))
 }
 
 func (c *call) reached(s State) bool {
@@ -139,7 +140,7 @@ func (c *call) conflict(k *filetime.Conflict) tools.Result {
 	for _, h := range k.Hunks {
 		last := h.Line + max(strings.Count(h.Now, "\n"), 1) - 1
 		p := place{Line: h.Line, Base: h.Base, Yours: h.Ours, Theirs: h.Now, BaseLine: h.BaseLine, First: max(1, h.Line-around)}
-		p.Current = clip(k.Now.Slice(k.Now.LineStart(p.First-1), k.Now.LineStart(last+around)), 2000)
+		p.Current = show.Clip(k.Now.Slice(k.Now.LineStart(p.First-1), k.Now.LineStart(last+around)), 2000)
 		if places = append(places, p); full {
 			continue
 		}
@@ -182,12 +183,4 @@ func skip(s string, n int) int {
 		n--
 	}
 	return len(s)
-}
-
-// clip cuts s off after limit characters.
-func clip(s string, limit int) string {
-	if at := skip(s, limit); at < len(s) {
-		return s[:at] + "…"
-	}
-	return s
 }

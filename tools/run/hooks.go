@@ -141,7 +141,9 @@ func deniedByHook(name string, err error) error {
 }
 
 // tidy makes a text from outside fit to be read by a model.
-func tidy(text string, limit int) string { return clip(strings.TrimSpace(show.Prose(text)), limit) }
+func tidy(text string, limit int) string {
+	return show.Clip(strings.TrimSpace(show.Prose(text)), limit)
+}
 
 // changedArgs tells the model, which knows the arguments that it sent, what hooks have made of them.
 func (c *call) changedArgs() string {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tandem/filetime"
+	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
@@ -187,7 +188,7 @@ func (c *call) told(w filetime.Warning) string { return c.env.Name(w.Path) + " "
 // feedback is what a person said with their answer, as the model reads it.
 func feedback(a Answer) string {
 	const most = 4000
-	return strings.TrimSpace(clip(strings.ToValidUTF8(a.Feedback, "\uFFFD"), most))
+	return strings.TrimSpace(show.Clip(strings.ToValidUTF8(a.Feedback, "\uFFFD"), most))
 }
 
 // denied is a call that somebody refused; format tells the model what follows from that.

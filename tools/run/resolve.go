@@ -37,7 +37,7 @@ func (c *call) resolveLate() error {
 		return err
 	}
 	if err != nil {
-		return tools.Refuse(tools.ToolNotFound, "off", "Tool %q cannot be had: %s. Go on without it, and tell the user.", clip(c.Name, 80),
+		return tools.Refuse(tools.ToolNotFound, "off", "Tool %q cannot be had: %s. Go on without it, and tell the user.", show.Clip(c.Name, 80),
 			strings.TrimRight(show.Visible(err.Error(), false), "."))
 	}
 	if there {
@@ -73,14 +73,14 @@ func (c *call) find() error {
 	}
 	shown := c.host.Offering.Of(offer)
 	if near := shown.Nearest(c.Name); len(near) > 0 {
-		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. Did you mean %s?", clip(c.Name, 60), strings.Join(near, ", "))
+		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. Did you mean %s?", show.Clip(c.Name, 60), strings.Join(near, ", "))
 	}
 	names, deferred := shown.Names()
 	if deferred > 0 {
-		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s; tool_search finds %d more.", clip(c.Name, 60),
+		return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s; tool_search finds %d more.", show.Clip(c.Name, 60),
 			strings.Join(names, ", "), deferred)
 	}
-	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s.", clip(c.Name, 60), strings.Join(names, ", "))
+	return tools.Refuse(tools.ToolNotFound, "unknown", "Tool %q does not exist. The tools are %s.", show.Clip(c.Name, 60), strings.Join(names, ", "))
 }
 
 func (c *call) normalise() error {

@@ -129,11 +129,7 @@ func define[I any](
 
 // line is a text as one line that hides nothing.
 func line(s string) string {
-	s = show.Visible(strings.Join(strings.Fields(s), " "), false)
-	if r := []rune(s); len(r) > maxTitle {
-		return string(r[:maxTitle-1]) + "…"
-	}
-	return s
+	return show.Clip(show.Line(s), maxTitle)
 }
 
 func create(all tools.Tasks, in createInput) (tools.Result, error) {

@@ -67,8 +67,8 @@ func search(c *tools.Catalogue, in input) tools.Result {
 	}
 	note := ""
 	for _, name := range missing {
-		v.Missing = append(v.Missing, clip(name))
-		note += fmt.Sprintf("\nTool not found: %q.", show.Visible(clip(name), false))
+		v.Missing = append(v.Missing, show.Clip(name, maxShown))
+		note += fmt.Sprintf("\nTool not found: %q.", show.Visible(show.Clip(name, maxShown), false))
 	}
 	if len(list) == 0 && len(missing) > 0 {
 		r := tools.Fail(tools.ToolNotFound, "unknown", "%s Look for words of what it would do instead, or use the tools that you have.", note[1:])
@@ -78,7 +78,7 @@ func search(c *tools.Catalogue, in input) tools.Result {
 	if len(list) == 0 {
 		return tools.Result{
 			Success: true, Value: v, Summary: "No tool fits",
-			Data: fmt.Sprintf("No tool fits %q. Use other words, or work with the tools that you have.", show.Visible(clip(in.Query), false)),
+			Data: fmt.Sprintf("No tool fits %q. Use other words, or work with the tools that you have.", show.Visible(show.Clip(in.Query, maxShown), false)),
 		}
 	}
 	c.Load(names...)
@@ -88,10 +88,5 @@ func search(c *tools.Catalogue, in input) tools.Result {
 	}
 }
 
-// clip shortens a name that the model made up.
-func clip(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return s
-}
+// maxShown is how many characters are shown of what was asked for.
+const maxShown = 80

@@ -188,7 +188,7 @@ func worded(in input, found []result) tools.Result {
 		if len(v.Results) == in.Limit {
 			break
 		}
-		f = result{line(f.Title), line(f.URL), line(f.Content)}
+		f = result{show.Line(f.Title), show.Line(f.URL), show.Line(f.Content)}
 		if utf8.RuneCountInString(f.Content) > maxExcerpt {
 			f.Content = web.First(f.Content, maxExcerpt) + "…"
 		}
@@ -206,6 +206,3 @@ func worded(in input, found []result) tools.Result {
 	r.Data = web.Block(fmt.Sprintf("query=%q", show.Visible(in.Query, false)), strings.TrimSuffix(b.String(), "\n"))
 	return r
 }
-
-// line is a text in one line, with nothing invisible in it.
-func line(s string) string { return show.Visible(strings.Join(strings.Fields(s), " "), false) }

@@ -43,7 +43,7 @@ func (m *editor) Stream(ctx context.Context, r model.Request, on func(model.Delt
 	defer cancel()
 	silent := time.AfterFunc(m.idle, cancel)
 	defer silent.Stop()
-	a := lentAnswer{m: m, on: on, calls: wire.Calls{On: on}, places: map[int]int{}}
+	a := lentAnswer{on: on, calls: wire.Calls{On: on}, places: map[int]int{}}
 	lent, err := m.lend(asking, loan, func(c model.Chunk) {
 		silent.Reset(m.idle)
 		if a.chunk(c); a.bad != nil {
@@ -76,7 +76,6 @@ func (m *editor) loan(r model.Request) (model.Loan, error) {
 
 // lentAnswer is what an editor's model has said so far.
 type lentAnswer struct {
-	m      *editor
 	on     func(model.Delta)
 	calls  wire.Calls
 	places map[int]int // of the editor's indexes among calls

@@ -105,8 +105,6 @@ func ArgsOf(raw json.RawMessage) string {
 // thoughts, or refuse, are kept apart.
 type Text struct {
 	Said, Thought, Refusal string
-	// Parts says that it came as parts.
-	Parts bool
 }
 
 // TextOf reads a Text.
@@ -131,12 +129,10 @@ func (t *Text) add(raw []byte, kind string) {
 			t.Said += s
 		}
 	case '[':
-		t.Parts = true
 		for e := ElementsOf(raw); e.Next(); {
 			t.add(e.Value, kind)
 		}
 	case '{':
-		t.Parts = true
 		if kind == "" {
 			kind = unquoted(field(raw, "type"))
 		}

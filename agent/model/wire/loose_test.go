@@ -26,11 +26,11 @@ func TestFaultW8Loose(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]Text{
-		`"a"`: {Said: "a"}, `7`: {Said: "7"}, `null`: {}, `["a","b"]`: {Said: "ab", Parts: true},
-		`[{"type":"text","text":"a"},{"type":"refusal","refusal":"no"}]`:                    {Said: "a", Refusal: "no", Parts: true},
-		`{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text"}]}`:       {Thought: "h", Parts: true},
-		`[{"type":"reasoning.summary","summary":"s"},{"type":"image_url","image_url":"u"}]`: {Thought: "s", Parts: true},
-		`{"type":"output_text","text":"a"}`:                                                 {Said: "a", Parts: true},
+		`"a"`: {Said: "a"}, `7`: {Said: "7"}, `null`: {}, `["a","b"]`: {Said: "ab"},
+		`[{"type":"text","text":"a"},{"type":"refusal","refusal":"no"}]`:                    {Said: "a", Refusal: "no"},
+		`{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text"}]}`:       {Thought: "h"},
+		`[{"type":"reasoning.summary","summary":"s"},{"type":"image_url","image_url":"u"}]`: {Thought: "s"},
+		`{"type":"output_text","text":"a"}`:                                                 {Said: "a"},
 	} {
 		if got := TextOf(json.RawMessage(in)); got != want {
 			t.Errorf("%s is %+v", in, got)

@@ -22,6 +22,23 @@ func Visible(text string, multiline bool) string {
 	return written(text, func(r rune) bool { return hidden(r) && !(multiline && (r == '\n' || r == '\t')) })
 }
 
+// Line is Visible for a text as one line, with one blank in the place of all white space.
+func Line(text string) string { return Visible(strings.Join(strings.Fields(text), " "), false) }
+
+// Clip is the beginning of a text, of at most n characters; the last of them is … where it goes on.
+func Clip(text string, n int) string {
+	last := 0
+	for i := range text {
+		switch n--; n {
+		case 0:
+			last = i
+		case -1:
+			return text[:last] + "…"
+		}
+	}
+	return text
+}
+
 // Prose is Visible for what a model says, many lines of any language: only what moves a cursor,
 // begins an escape sequence, embeds or overrides a direction, or is a tag is written out. Joiners
 // and marks of direction stay, which languages and emoji are written with.
