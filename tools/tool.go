@@ -400,6 +400,12 @@ func Invalid(issues []schema.Issue) error {
 	return &Refusal{Result: r}
 }
 
+// Misused refuses an argument that a schema cannot judge, such as one that does not go with another.
+func Misused(path, expected, message string) error {
+	pointer := strings.ReplaceAll(strings.TrimPrefix(path, "$"), ".", "/")
+	return Invalid([]schema.Issue{{Path: path, Pointer: pointer, Expected: expected, Received: "present", Message: message}})
+}
+
 // Tool is a tool with its argument type erased; Define makes one. All methods may be called concurrently. Tools are compared
 // with ==.
 type Tool interface {

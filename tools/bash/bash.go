@@ -17,7 +17,6 @@ import (
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/tools"
-	"tandem/tools/schema"
 	"tandem/tools/shell"
 )
 
@@ -162,11 +161,11 @@ func needs(env *tools.Env, in input) ([]tools.Need, error) {
 func plan(_ context.Context, env *tools.Env, in input) (*tools.Plan, error) {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
-		return nil, invalid("$.command", "length >= 1", "command is empty: give a command line")
+		return nil, tools.Misused("$.command", "length >= 1", "command is empty: give a command line")
 	case strings.ContainsRune(in.Command, 0):
-		return nil, invalid("$.command", "no NUL bytes", "command must be a command line without NUL bytes")
+		return nil, tools.Misused("$.command", "no NUL bytes", "command must be a command line without NUL bytes")
 	case len(in.Command) >= shell.MaxArgument:
-		return nil, invalid("$.command", fmt.Sprintf("at most %d bytes", shell.MaxArgument-1), fmt.Sprintf(
+		return nil, tools.Misused("$.command", fmt.Sprintf("at most %d bytes", shell.MaxArgument-1), fmt.Sprintf(
 			"command has %d bytes, and a command line has at most %d: write it to a script file and run that",
 			len(in.Command), shell.MaxArgument-1))
 	}
@@ -229,7 +228,7 @@ func notThere(env *tools.Env, dir string, info fs.FileInfo) error {
 func (in input) timeout(env *tools.Env) (time.Duration, error) {
 	switch {
 	case in.Timeout != nil && in.TimeoutMS != nil:
-		return 0, invalid("$.timeout", "absent", "timeout (seconds) and timeout_ms are the same limit: give one of them")
+		return 0, tools.Misused("$.timeout", "absent", "timeout (seconds) and timeout_ms are the same limit: give one of them")
 	case in.Timeout != nil:
 		return time.Duration(*in.Timeout * float64(time.Second)), nil
 	case in.TimeoutMS != nil:
@@ -264,13 +263,6 @@ func (in input) effective(timeout time.Duration) (json.RawMessage, error) {
 func (in input) mayContinue(env *tools.Env) bool {
 	named := in.Timeout != nil || in.TimeoutMS != nil || env.Limits.BashReadOnlyTimeout > 0 && env.Needs[0].Shell.ReadOnly
 	return env.Commands.Outlasts(named)
-}
-
-func invalid(path, expected, message string) error {
-	r := tools.Fail(tools.InvalidArgs, "", "Parameter validation failed:\n%s", message)
-	pointer := strings.ReplaceAll(path[1:], ".", "/")
-	r.Issues = []schema.Issue{{Path: path, Pointer: pointer, Expected: expected, Received: "present", Message: message}}
-	return &tools.Refusal{Result: r}
 }
 
 func runs(ctx context.Context, env *tools.Env, in input, need tools.Need, dir *sandbox.Folder, timeout time.Duration) (tools.Result, error) {

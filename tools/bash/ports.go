@@ -16,16 +16,16 @@ func (in input) checkPorts(env *tools.Env) error {
 		return nil
 	}
 	if len(in.Ports) > sandbox.MaxPorts {
-		return invalid("$.ports", fmt.Sprintf("at most %d", sandbox.MaxPorts), fmt.Sprintf("ports has %d ports, and at most %d are opened", len(in.Ports), sandbox.MaxPorts))
+		return tools.Misused("$.ports", fmt.Sprintf("at most %d", sandbox.MaxPorts), fmt.Sprintf("ports has %d ports, and at most %d are opened", len(in.Ports), sandbox.MaxPorts))
 	}
 	for i, p := range in.Ports {
 		if p < 1 || p > 65535 || slices.Contains(in.Ports[:i], p) {
-			return invalid("$.ports["+strconv.Itoa(i)+"]", "1 to 65535, each once", fmt.Sprintf("ports has %d: give each port once, from 1 to 65535", p))
+			return tools.Misused("$.ports["+strconv.Itoa(i)+"]", "1 to 65535, each once", fmt.Sprintf("ports has %d: give each port once, from 1 to 65535", p))
 		}
 	}
 	switch need := env.Needs[0]; {
 	case !in.Background:
-		return invalid("$.ports", "absent", "ports are for commands in the background: set `background` too")
+		return tools.Misused("$.ports", "absent", "ports are for commands in the background: set `background` too")
 	case !need.Confined:
 		return nil // it is on the network of the host
 	case env.Commands.Runner.Level().Name != sandbox.LevelFull:

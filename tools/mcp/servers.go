@@ -143,7 +143,7 @@ func (s *Servers) Configure(entries []Entry) {
 		n.recall()
 		s.list = append(s.list, n)
 	}
-	slices.SortFunc(s.list, func(a, b *server) int { return cmpKeys(a, b) })
+	slices.SortFunc(s.list, func(a, b *server) int { return compare(a.key, b.key) })
 	now := s.list
 	s.mu.Unlock()
 	for _, o := range before {
@@ -152,16 +152,6 @@ func (s *Servers) Configure(entries []Entry) {
 		}
 	}
 	s.changed()
-}
-
-func cmpKeys(a, b *server) int {
-	switch {
-	case a.key < b.key:
-		return -1
-	case a.key > b.key:
-		return 1
-	}
-	return 0
 }
 
 // servers are the present ones.

@@ -20,7 +20,6 @@ import (
 	"tandem/tools"
 	"tandem/tools/entry"
 	"tandem/tools/outputs"
-	"tandem/tools/schema"
 )
 
 //go:embed read.md
@@ -132,9 +131,9 @@ func (in input) window() (window, error) {
 	byLine := in.StartLine != nil || in.EndLine != nil
 	switch {
 	case byLine && (in.Offset != nil || in.Limit != 0 && in.Limit != defaultLimit):
-		return w, invalid("$.offset", "absent", "start_line and end_line cannot be combined with offset and limit: give one pair.")
+		return w, tools.Misused("$.offset", "absent", "start_line and end_line cannot be combined with offset and limit: give one pair.")
 	case in.StartLine != nil && in.EndLine != nil && *in.EndLine < *in.StartLine:
-		return w, invalid("$.end_line", fmt.Sprintf(">= %d", *in.StartLine),
+		return w, tools.Misused("$.end_line", fmt.Sprintf(">= %d", *in.StartLine),
 			fmt.Sprintf("end_line %d lies before start_line %d.", *in.EndLine, *in.StartLine))
 	}
 	if in.StartCol != nil || in.EndCol != nil {
@@ -170,20 +169,13 @@ func (in input) part() (window, error) {
 	}
 	switch {
 	case in.Offset != nil || in.Limit != 0 && in.Limit != defaultLimit:
-		return w, invalid("$.offset", "absent", "start_column and end_column cannot be combined with offset and limit: give start_line.")
+		return w, tools.Misused("$.offset", "absent", "start_column and end_column cannot be combined with offset and limit: give start_line.")
 	case in.EndLine != nil && *in.EndLine != w.first:
-		return w, invalid("$.end_line", fmt.Sprint(w.first), "start_column and end_column are of one line: give start_line alone.")
+		return w, tools.Misused("$.end_line", fmt.Sprint(w.first), "start_column and end_column are of one line: give start_line alone.")
 	case w.width < 1:
-		return w, invalid("$.end_column", fmt.Sprintf(">= %d", w.column), fmt.Sprintf("end_column %d lies before start_column %d.", *in.EndCol, w.column))
+		return w, tools.Misused("$.end_column", fmt.Sprintf(">= %d", w.column), fmt.Sprintf("end_column %d lies before start_column %d.", *in.EndCol, w.column))
 	}
 	return w, nil
-}
-
-func invalid(path, expected, message string) error {
-	r := tools.Fail(tools.InvalidArgs, "", "Parameter validation failed:\n%s", message)
-	pointer := strings.ReplaceAll(strings.TrimPrefix(path, "$"), ".", "/")
-	r.Issues = []schema.Issue{{Path: path, Pointer: pointer, Expected: expected, Received: "present", Message: message}}
-	return &tools.Refusal{Result: r}
 }
 
 func run(ctx context.Context, env *tools.Env, place sandbox.Place, w window) (tools.Result, error) {
@@ -363,11 +355,11 @@ func skip(s string, n int) int {
 
 func (p *page) result(path string, total int) (tools.Result, error) {
 	if p.first > total && p.first > 1 {
-		return tools.Result{}, invalid("$.start_line", fmt.Sprintf("<= %d", total),
+		return tools.Result{}, tools.Misused("$.start_line", fmt.Sprintf("<= %d", total),
 			fmt.Sprintf("%s has %s: there is no line %d.", p.name, tools.Count(total, "line"), p.first))
 	}
 	if p.column > max(p.size, 1) {
-		return tools.Result{}, invalid("$.start_column", fmt.Sprintf("<= %d", p.size),
+		return tools.Result{}, tools.Misused("$.start_column", fmt.Sprintf("<= %d", p.size),
 			fmt.Sprintf("Line %d of %s has %s: there is no column %d.", p.first, p.name, tools.Count(p.size, "character"), p.column))
 	}
 	r := tools.Result{Success: true, Summary: fmt.Sprintf("Read %s (%s)", p.name, tools.Count(p.Count(), "line"))}

@@ -20,13 +20,13 @@ func plain(js json.RawMessage) json.RawMessage {
 	if !ok {
 		return js
 	}
-	w := &tidier{root: js}
+	w := &tidier{root: js, services: true}
 	m = w.flat(m)
 	m.drop("items", "prefixItems")
 	if m.get("properties") == nil {
 		m.set("properties", json.RawMessage("{}"))
 	}
-	return w.lists(m.json())
+	return w.schema(m.json())
 }
 
 // alternatives are what a service refuses at the root of parameters.
@@ -160,46 +160,13 @@ func contains(names []json.RawMessage, name []byte) bool {
 	return slices.ContainsFunc(names, func(n json.RawMessage) bool { return bytes.Equal(n, name) })
 }
 
-// lists completes a schema and all below it: a list without a word about its items gets one, and
-// what is required is described.
-func (w *tidier) lists(js json.RawMessage) json.RawMessage {
-	m, ok := object(js)
-	if !ok {
-		return json.RawMessage("{}") // a truth value
-	}
-	same := true
-	for i, o := range m {
-		var now json.RawMessage
-		switch of := shapes()[o.name]; {
-		case of == nil:
-			continue
-		case slices.Contains([]string{"properties", "$defs", "definitions", "dependentSchemas", "patternProperties"}, o.name):
-			each, _ := object(o.value)
-			for k := range each {
-				each[k].value = w.lists(each[k].value)
-			}
-			now = each.json()
-		case slices.Contains([]string{"allOf", "anyOf", "oneOf", "prefixItems"}, o.name):
-			var each []json.RawMessage
-			_ = json.Unmarshal(o.value, &each)
-			for k := range each {
-				each[k] = w.lists(each[k])
-			}
-			now = list(each)
-		case strings.HasPrefix(o.name, "depend"): // by names of properties, not of keywords
-			continue
-		case isSchema(o.value) && (o.value[0] == '{' || slices.Contains([]string{"items", "not", "contains", "propertyNames", "if", "then", "else"}, o.name)):
-			now = w.lists(o.value)
-		default:
-			continue
-		}
-		if !bytes.Equal(compacted(now), compacted(o.value)) {
-			same, m[i].value = false, now
-		}
-	}
+// complete says what a service misses in a schema: what is in a list, and which property is
+// required that none describes. It reports whether there was nothing.
+func (m *members) complete() (whole bool) {
+	whole = true
 	if m.get("items") == nil && isKind(m.get("type"), "array") {
 		m.set("items", json.RawMessage("{}"))
-		same = false
+		whole = false
 	}
 	var required []json.RawMessage
 	props, has := object(m.get("properties"))
@@ -210,13 +177,10 @@ func (w *tidier) lists(js json.RawMessage) json.RawMessage {
 		})
 		if len(known) < len(required) {
 			m.set("required", list(known))
-			same = false
+			whole = false
 		}
 	}
-	if same {
-		return js
-	}
-	return m.json()
+	return whole
 }
 
 func compacted(js json.RawMessage) []byte {

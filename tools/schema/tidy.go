@@ -106,7 +106,8 @@ type tidier struct {
 	root json.RawMessage
 	// patterns says what is kept of regular expressions; nil is all of them.
 	patterns func(pattern string) bool
-	parts    int // see maxParts
+	services bool // what services want besides, see plain
+	parts    int  // see maxParts
 }
 
 // shapes are the keywords of JSON Schema. Others are kept as they are.
@@ -125,10 +126,11 @@ func init() { // the table and the walk refer to each other
 			"deprecated readOnly writeOnly uniqueItems":         boolean,
 			"maximum minimum exclusiveMaximum exclusiveMinimum": number,
 			"multipleOf": positive,
-			"maxLength minLength maxItems minItems maxProperties minProperties maxContains minContains":                                               count,
-			"items additionalItems additionalProperties contains not if then else propertyNames unevaluatedItems unevaluatedProperties contentSchema": below,
-			"allOf anyOf oneOf prefixItems":                 several,
-			"properties $defs definitions dependentSchemas": mapOf(below),
+			"maxLength minLength maxItems minItems maxProperties minProperties maxContains minContains": count,
+			"items contains not if then else propertyNames contentSchema":                               below,
+			"additionalItems additionalProperties unevaluatedItems unevaluatedProperties":               limit,
+			"allOf anyOf oneOf prefixItems":                                                             several,
+			"properties $defs definitions dependentSchemas":                                             mapOf(below),
 			"examples": array,
 		} {
 			for n := range strings.FieldsSeq(name) {
@@ -389,10 +391,21 @@ func byPattern(w *tidier, v json.RawMessage) (json.RawMessage, bool) {
 	return out, ok
 }
 
+// limit is below, but that a truth value stays one.
+func limit(w *tidier, v json.RawMessage) (json.RawMessage, bool) {
+	if isSchema(v) && v[0] != '{' {
+		return v, true
+	}
+	return below(w, v)
+}
+
 // schema tidies one schema and all below it. One that is in order stays the same bytes.
 func (w *tidier) schema(js json.RawMessage) json.RawMessage {
 	m, ok := object(js)
-	if !ok {
+	switch {
+	case !ok && w.services:
+		return json.RawMessage("{}")
+	case !ok:
 		return js
 	}
 	same := true
@@ -412,6 +425,7 @@ func (w *tidier) schema(js json.RawMessage) json.RawMessage {
 	if m.get("patternProperties") != nil && out.get("patternProperties") == nil { // these judge what the patterns leave
 		out.drop("additionalProperties", "unevaluatedProperties")
 	}
+	same = (!w.services || out.complete()) && same
 	if same {
 		return js
 	}
