@@ -39,8 +39,7 @@ func (f face) Clarify(ctx context.Context, se *backend.Session, q tools.Clarific
 	default:
 		return "", errors.ErrUnsupported
 	}
-	var coded *wire.Error
-	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
+	if wire.Is(err, wire.CodeMethodNotFound) {
 		return "", errors.ErrUnsupported
 	}
 	return answer, err

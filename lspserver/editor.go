@@ -114,8 +114,7 @@ func (e editor) Ask(ctx context.Context, r languages.Request) ([]languages.Reply
 	err := call(ctx, e.s.conn, protocol.EditorRequest, protocol.EditorRequestParams{
 		URI: u, Method: r.Method, Params: r.Params(e.s.client.encoding, u), Resolve: r.Resolve,
 	}, &answer)
-	var coded *wire.Error
-	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound { // it does not answer this method
+	if wire.Is(err, wire.CodeMethodNotFound) { // it does not answer this method
 		return nil, nil
 	}
 	if err != nil {

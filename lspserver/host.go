@@ -32,8 +32,7 @@ func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.
 	if err == nil {
 		return answer
 	}
-	var coded *wire.Error
-	if errors.Is(err, errors.ErrUnsupported) || errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
+	if errors.Is(err, errors.ErrUnsupported) || wire.Is(err, wire.CodeMethodNotFound) {
 		return run.Answer{Outcome: run.Unavailable}
 	}
 	s.log.Debug("permission was not answered", "error", err)
@@ -84,8 +83,7 @@ func (f face) Invoke(ctx context.Context, i backend.Invocation) ([]byte, error) 
 	err := call(ctx, f.s.conn, protocol.ToolsInvoke, protocol.InvokeToolParams{
 		Name: i.Tool, Arguments: i.Arguments, SessionID: i.Session, CallID: i.Call,
 	}, &answer)
-	var coded *wire.Error
-	if errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound {
+	if wire.Is(err, wire.CodeMethodNotFound) {
 		return nil, errors.ErrUnsupported
 	}
 	return bytes.Clone(answer), err

@@ -294,8 +294,7 @@ func (q *questions) ask(ctx context.Context, t *turn, kind lsp.MessageType, text
 		p.Actions = append(p.Actions, lsp.MessageActionItem{Title: a})
 	}
 	picked, err = q.show(ctx, t, p)
-	var coded *wire.Error
-	if !errors.As(err, &coded) || coded.Code != wire.CodeMethodNotFound {
+	if !wire.Is(err, wire.CodeMethodNotFound) {
 		return picked, err
 	}
 	q.mu.Lock()

@@ -134,9 +134,8 @@ func (s *server) update(session string, update any) {
 func (f face) Ask(ctx context.Context, se *backend.Session, q run.Question) run.Answer {
 	var r protocol.PermissionResult
 	err := f.s.conn.Call(ctx, "session/request_permission", permissionPayload(updates.Permission(se.ID(), q, f.s.b.MaxDiff())), &r)
-	var coded *wire.Error
 	switch {
-	case errors.As(err, &coded) && coded.Code == wire.CodeMethodNotFound:
+	case wire.Is(err, wire.CodeMethodNotFound):
 		return run.Answer{Outcome: run.Unavailable}
 	case err != nil:
 		f.s.log.Debug("permission was not answered", "error", err)

@@ -40,6 +40,12 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
+// Is reports whether err is an Error with that code.
+func Is(err error, code int) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == code
+}
+
 // toRPC turns e into what jsonrpc2 writes, which demands valid UTF-8.
 func (e *Error) toRPC() *jsonrpc2.Error {
 	out := &jsonrpc2.Error{Code: jsonrpc2.Code(e.Code), Message: strings.ToValidUTF8(e.Message, "\ufffd")}
