@@ -190,6 +190,21 @@ func TestF042_F056OracleOfTools(t *testing.T) {
 	}
 }
 
+// TestEncodedAsByTheLibrary compares the schemas of drawn types with what the library writes.
+func TestEncodedAsByTheLibrary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		of := structs(2).Draw(t, "type")
+		want, err1 := schema.Library(of)
+		s, err2 := schema.Of(of)
+		if (err1 == nil) != (err2 == nil) {
+			t.Fatalf("%v, %v", err1, err2)
+		}
+		if err1 == nil && string(s.JSON()) != string(want) {
+			t.Fatalf("%s\nthe library writes\n%s", s.JSON(), want)
+		}
+	})
+}
+
 // structs draws Go types of arguments, with tags of every kind.
 func structs(depth int) *rapid.Generator[reflect.Type] {
 	return rapid.Custom(func(t *rapid.T) reflect.Type {

@@ -31,7 +31,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -69,50 +68,31 @@ func of(t reflect.Type) (*Schema, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("schema: arguments must be a struct, not %v", t)
 	}
-	root, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage](): {},
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
-	n, err := describe(root, t)
+	root, n, err := inferred(t)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	js, err := root.MarshalJSON()
+	js, err := encode(root, n, false)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	least := bare(root, n)
-	shown, err := least.MarshalJSON()
+	shown, err := encode(root, n, true)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
 	return &Schema{json: js, shown: plain(shown), root: n}, nil
 }
 
-// bare is s, of which n is the validator's form, without what a check alone needs.
-func bare(s *jsonschema.Schema, n *node) *jsonschema.Schema {
-	out := *s
-	out.Minimum, out.Maximum, out.ExclusiveMinimum = nil, nil, nil
-	out.MinLength, out.MaxLength, out.MinItems, out.MaxItems = nil, nil, nil, nil
-	if closed := s.AdditionalProperties; closed != nil && closed.Not != nil {
-		out.AdditionalProperties = nil
+// inferred is the schema of a type with what its tags say, and the validator's form of it.
+func inferred(t reflect.Type) (*jsonschema.Schema, *node, error) {
+	root, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {},
+	}})
+	if err != nil {
+		return nil, nil, err
 	}
-	if len(s.Enum) > 0 || n.defaultUnshown || slices.Contains([]string{"false", `"."`}, string(s.Default)) {
-		out.Default = nil // the description or the answer has it, or absent says the same
-	}
-	if n.items != nil {
-		out.Items = bare(s.Items, n.items)
-	}
-	out.Properties = maps.Clone(s.Properties)
-	for name, p := range s.Properties {
-		if out.Properties[name] = bare(p, n.props[name]); n.props[name].unshown {
-			delete(out.Properties, name)
-		}
-	}
-	out.PropertyOrder = slices.DeleteFunc(slices.Clone(s.PropertyOrder), func(name string) bool { return n.props[name].unshown })
-	return &out
+	n, err := describe(root, t)
+	return root, n, err
 }
 
 // maxSchemas bounds the work that a foreign schema may cause for each value.
