@@ -20,9 +20,11 @@ var base = []string{"filetime", "filetime/text", "filetime/text/show", "sandbox"
 var rooms = map[string]room{
 	".": {nil, "the root holds the picture of the whole and its tests, no code"},
 	"cmd/tandem": {
-		[]string{"lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/..."},
+		[]string{"cmd/commandline", "lspserver/...", "agent/...", "tools/...", "filetime/...", "sandbox/..."},
 		"it wires, so it sees all, and examines clients with the scenarios",
 	},
+
+	"cmd/commandline": {[]string{"tools/words"}, "a command line is text and a struct, whichever program has it"},
 
 	"cmd/bench": {
 		[]string{"lspserver/client", "lspserver/protocol"},
@@ -306,7 +308,6 @@ var libraries = map[string][]string{
 	"go.yaml.in/yaml/v4":                              {"tools/syntax"},
 	"modernc.org/sqlite":                              {"agent/store"},
 	"github.com/klauspost/compress":                   {"agent/store"},
-	"github.com/alecthomas/kong":                      {"cmd/tandem"},
 	"github.com/bmatcuk/doublestar/v4":                {"tools/gate"},
 	"github.com/dlclark/regexp2":                      {"sandbox/search/regex"},
 	"github.com/go-git/go-git/v5":                     nil,

@@ -11,16 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/template"
 	"time"
 )
 
 //go:embed system.md
 var systemText string
-
-var systemTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("system").Parse(systemText))
-})
 
 // System has the variables of the system prompt. It is made once for a session: the common prefix of all requests can
 // be cached.
@@ -56,11 +51,20 @@ func (s System) BeforeBash() string {
 
 // Render gives the system prompt.
 func (s System) Render() string {
-	var b strings.Builder
-	if err := systemTemplate().Execute(&b, s); err != nil {
-		panic(err) // the template is ours and writes to memory
+	var more, instead, rules string
+	for _, folder := range s.More {
+		more += "\nAlso part of it: " + folder
 	}
-	return b.String()
+	if names := s.BeforeBash(); names != "" {
+		instead = ": " + names + " before bash"
+	}
+	for _, r := range s.Rules {
+		rules += "\n\n" + r.String()
+	}
+	return strings.NewReplacer(
+		"{{root}}", s.Root, "{{more}}", more, "{{date}}", s.Date.Format("Mon 2006-01-02"), "{{platform}}", s.Platform,
+		"{{instead of bash}}", instead, "{{rules}}", rules,
+	).Replace(systemText)
 }
 
 // Block is one part of a user's message; the types are those of the Agent Client Protocol.

@@ -9,8 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/alecthomas/kong"
-
+	"tandem/cmd/commandline"
 	"tandem/lspserver/terminal"
 	"tandem/sandbox"
 )
@@ -64,19 +63,12 @@ func start(ctx context.Context, args []string) int {
 	if c.fillFromPlainArgs(args, os.LookupEnv) {
 		return exitStatus(serveCmd{}.Run(ctx, &c))
 	}
-	parser, err := kong.New(&c,
-		kong.Name("tandem"),
-		kong.Description("A coding agent that edits files while you type in them. It reads your unsaved text, and nothing you type "+
-			"is lost.\n\nEditors start 'tandem --stdio'. To try it without an editor, run 'tandem demo' or 'tandem run \"...\"'. "+
-			"To set up a model, run 'tandem init', then 'tandem doctor'."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: helpColumns}),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(&c),
-	)
-	if err != nil {
-		fmt.Fprintln(terminal.Stderr(), "tandem:", err)
-		return 2
+	program := commandline.Program{
+		Name: "tandem",
+		About: "A coding agent that edits files while you type in them. It reads your unsaved text, and nothing you type " +
+			"is lost.\n\nEditors start 'tandem --stdio'. To try it without an editor, run 'tandem demo' or 'tandem run \"...\"'. " +
+			"To set up a model, run 'tandem init', then 'tandem doctor'.",
+		Columns: helpColumns, Getenv: os.LookupEnv,
 	}
 	switch {
 	case len(args) == 0:
@@ -84,12 +76,35 @@ func start(ctx context.Context, args []string) int {
 	case hasOnlyFlags(args) && hasFlag(args, "--stdio"):
 		args = append([]string{"serve"}, args...)
 	}
-	parsed, err := parser.Parse(args)
+	parsed, err := program.Parse(&c, args)
 	if err != nil {
 		fmt.Fprintf(terminal.Stderr(), "tandem: %v\nTry 'tandem --help'.\n", err)
 		return 2
 	}
-	return exitStatus(parsed.Run())
+	if parsed.Command == nil {
+		fmt.Fprint(terminal.Stdout(), parsed.Help)
+		return 0
+	}
+	return exitStatus(runCommand(ctx, &c, parsed.Command))
+}
+
+// runCommand runs a command of c.
+func runCommand(ctx context.Context, c *cli, command any) error {
+	switch command := command.(type) {
+	case interface {
+		Run(ctx context.Context, c *cli) error
+	}:
+		return command.Run(ctx, c)
+	case interface {
+		Run(ctx context.Context) error
+	}:
+		return command.Run(ctx)
+	case interface{ Run(c *cli) error }:
+		return command.Run(c)
+	case interface{ Run() error }:
+		return command.Run()
+	}
+	return fmt.Errorf("%T cannot be run", command)
 }
 
 // exitStatus prints the error of a command and returns its exit code.

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"os"
 	"reflect"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"tandem/cmd/commandline"
 )
 
 // TestPlainStart wants the short way to give what the parser gives, and to leave to it everything else.
@@ -16,15 +17,11 @@ func TestPlainStart(t *testing.T) {
 			t.Fatalf("%q: not the short way", args)
 		}
 		t.Setenv("TANDEM_MODEL", "")
-		parser, err := kong.New(&want)
-		if err != nil {
-			t.Fatal(err)
-		}
 		parsed := args
 		if args[0] != "serve" {
 			parsed = append([]string{"serve"}, args...)
 		}
-		if _, err := parser.Parse(parsed); err != nil {
+		if _, err := (commandline.Program{Getenv: os.LookupEnv}).Parse(&want, parsed); err != nil {
 			t.Fatal(err)
 		}
 		for i, typ := 0, reflect.TypeFor[cli](); i < typ.NumField(); i++ {
