@@ -15,7 +15,7 @@ type room struct {
 	why string
 }
 
-var base = []string{"filetime", "filetime/text", "filetime/text/show", "sandbox"}
+var base = []string{"filetime", "filetime/text", "filetime/text/show", "sandbox", "sandbox/lazy"}
 
 var rooms = map[string]room{
 	".": {nil, "the root holds the picture of the whole and its tests, no code"},
@@ -73,7 +73,7 @@ var rooms = map[string]room{
 	"lspserver/languages": {[]string{"lspserver/fileuri", "lspserver/wire", "filetime", "filetime/text", "filetime/text/show", "sandbox", "tools"}, "it knows the protocol of language servers and no tool"},
 	"lspserver/wire":      {nil, "the wire does not know what it carries"},
 	"lspserver/protocol":  {[]string{"tools/rawjson"}, "what is on the wire is plain data"},
-	"lspserver/logs":      {[]string{"sandbox/userinfo"}, "it writes what it is given and knows no meaning"},
+	"lspserver/logs":      {[]string{"sandbox/lazy", "sandbox/userinfo"}, "it writes what it is given and knows no meaning"},
 	"lspserver/state": {
 		[]string{"agent/config", "agent/store", "tools/outputs", "tools/mcp", "filetime/locks"},
 		"it knows where each of them keeps its files, and no session",
@@ -96,7 +96,7 @@ var rooms = map[string]room{
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/effects/autorun", "sandbox/search/index"}, "it never sees the editor"},
 	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},
 	"agent/config":         {[]string{"sandbox", "sandbox/dial", "tools/rule", "tools/words"}, "settings are plain data, and a path or a host is one as it is reached"},
-	"agent/prompt":         {[]string{"filetime/text/show"}, "a prompt is made of plain data"},
+	"agent/prompt":         {[]string{"filetime/text/show", "sandbox/lazy"}, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},
 	"agent/model/*":        {[]string{"agent/model", "agent/model/wire"}, "one vendor knows nothing of another"},
 	"agent/window":         {[]string{"agent/model"}, "what a model is sent is a value, whoever fills it"},
@@ -111,7 +111,7 @@ var rooms = map[string]room{
 	"tools/rule":    {nil, "a rule is plain data"},
 	"tools/shell":   {nil, "what a command line says is a function of its text"},
 	"tools/gate":    {append([]string{"tools", "tools/rule", "tools/shell"}, base...), "it judges what calls need and runs none"},
-	"tools/syntax":  {[]string{"filetime/text/show"}, "whether a text parses is a function of it"},
+	"tools/syntax":  {[]string{"filetime/text/show", "sandbox/lazy"}, "whether a text parses is a function of it"},
 	"tools/run":     {append([]string{"sandbox/userinfo", "tools", "tools/outputs", "tools/schema", "tools/gate", "tools/syntax", "tools/words"}, base...), "it runs what the gate lets go on"},
 	"tools/hooks":   {append([]string{"tools", "tools/run"}, base...), "it runs the programs of a person around calls"},
 	"tools/builtin": {[]string{"tools/..."}, "the one list of all tools"},
@@ -151,7 +151,7 @@ var rooms = map[string]room{
 	"filetime/watch":          {nil, "it says that something happened and no more"},
 	"filetime/locks":          {[]string{"filetime"}, "it locks paths and reads no file"},
 	"filetime/disk":           {nil, "it moves bytes and knows no text"},
-	"sandbox":                 {[]string{"filetime/text", "sandbox/confine", "sandbox/dial", "sandbox/git", "sandbox/keeper", "sandbox/proxy"}, "it stands below everything that runs commands"},
+	"sandbox":                 {[]string{"filetime/text", "sandbox/confine", "sandbox/dial", "sandbox/git", "sandbox/keeper", "sandbox/lazy", "sandbox/proxy"}, "it stands below everything that runs commands"},
 	"sandbox/keeper":          {[]string{"sandbox/confine"}, "a process that runs commands needs the policy and the system alone, and is set up before all else"},
 	"sandbox/confine":         {nil, "what a command may reach is plain data, and a thread is restricted by the system alone"},
 	"sandbox/dial":            {nil, "an address is judged by itself"},
@@ -159,7 +159,8 @@ var rooms = map[string]room{
 	"sandbox/effects/autorun": {[]string{"sandbox", "sandbox/git"}, "it compares listings of the write roots and knows no tool"},
 	"sandbox/userinfo":        {nil, "a URL is judged by its text"},
 	"sandbox/effects":         {[]string{"sandbox", "sandbox/git", "sandbox/tree"}, "it compares looks at the write roots and knows no session"},
-	"sandbox/git":             {nil, "it reads what git has written, and runs nothing"},
+	"sandbox/lazy":            {nil, "an expression is compiled from its text alone"},
+	"sandbox/git":             {[]string{"sandbox/lazy"}, "it reads what git has written, and runs nothing"},
 	"sandbox/search/index":    {[]string{"sandbox", "sandbox/search/trigrams", "sandbox/tree"}, "it keeps what walks come by and knows no tool"},
 	"sandbox/tree":            {[]string{"sandbox"}, "it walks below the roots and knows no tool"},
 	"sandbox/search/regex":    {nil, "what a pattern matches is a function of it and of a text"},

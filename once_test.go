@@ -18,6 +18,7 @@ var once = []struct {
 	{
 		pkg: "filepath", names: []string{"Abs", "EvalSymlinks"}, in: []string{"..."}, home: "sandbox",
 		except: map[string]string{
+			"cmd/commandline":       "the command line names folders from where it is typed",
 			"cmd/tandem":            "the command line names folders from where it is typed",
 			"cmd/bench":             "the command line names folders from where it is typed",
 			"cmd/live":              "it makes the folders that it names to the server",

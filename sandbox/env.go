@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"tandem/sandbox/lazy"
 )
 
 // Environment is the environment that commands get out of base: where programs, the home and
@@ -21,7 +21,7 @@ func Environment(base, extra []string) []string {
 	var out []string
 	add := func(entry string) {
 		name, value, _ := strings.Cut(entry, "=")
-		if name == "" || looksSecret(name) || userInURL().MatchString(value) {
+		if name == "" || looksSecret(name) || userInURL.Get().MatchString(value) {
 			return
 		}
 		out = slices.DeleteFunc(out, func(e string) bool { return strings.HasPrefix(e, name+"=") })
@@ -60,7 +60,7 @@ func looksSecret(name string) bool {
 }
 
 // userInURL finds a URL with the name or the password of a user.
-var userInURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/?#\s@]+@`) })
+var userInURL = lazy.Regexp{Text: `://[^/?#\s@]+@`}
 
 // caches are the variables by which build tools are told where to keep what they can make or
 // download again, and the folders below the one of ours. XDG_CACHE_HOME is that of all tools that

@@ -4,13 +4,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"tandem/filetime/text"
+	"tandem/sandbox/lazy"
 )
 
 // A name is a path as a model wrote it. It is literal: whatever signs it has, the file of that very
@@ -144,7 +143,7 @@ func (p *Paths) Abbreviated(name string) string {
 	return ""
 }
 
-var lineSuffix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?)(?::\d+){1,2}(?:-\d+)?:?$`) })
+var lineSuffix = lazy.Regexp{Text: `^(.+?)(?::\d+){1,2}(?:-\d+)?:?$`}
 
 // abbreviations are what a name may stand for, the longest first.
 func abbreviations(name string) (out []string) {
@@ -152,7 +151,7 @@ func abbreviations(name string) (out []string) {
 		if s != name {
 			out = append(out, s)
 		}
-		if m := lineSuffix().FindStringSubmatch(s); m != nil {
+		if m := lineSuffix.Get().FindStringSubmatch(s); m != nil {
 			out = append(out, m[1])
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"tandem/sandbox/lazy"
 )
 
 // Editor is the context of a message in the editor. All paths are absolute.
@@ -112,15 +112,13 @@ func Private(path string) bool {
 	}, name)
 }
 
-var mention = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[\s("'` + "`" + `])@([^\s"'` + "`" + `]+)`)
-})
+var mention = lazy.Regexp{Text: `(?:^|[\s("'` + "`" + `])@([^\s"'` + "`" + `]+)`}
 
 // Mentions are the words that a text names with @, at most 50, without punctuation behind them.
 func Mentions(text string) []string {
 	const most = 50
 	var out []string
-	for _, m := range mention().FindAllStringSubmatch(text, most) {
+	for _, m := range mention.Get().FindAllStringSubmatch(text, most) {
 		out = append(out, strings.TrimRight(m[1], ".,;:!?)]}"))
 	}
 	return out

@@ -2,11 +2,10 @@ package prompt
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"tandem/filetime/text/show"
+	"tandem/sandbox/lazy"
 )
 
 // The marks between which a model is given what others wrote. What stands between <rules> is followed, so no text may
@@ -18,10 +17,8 @@ const (
 	editorMark    = "editor"
 )
 
-var marks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<(\s*/?\s*(?:` +
-		strings.Join([]string{rulesMark, attachedMark, selectionMark, editorMark}, "|") + `)\b)`)
-})
+var marks = lazy.Regexp{Text: `(?i)<(\s*/?\s*(?:` +
+	strings.Join([]string{rulesMark, attachedMark, selectionMark, editorMark}, "|") + `)\b)`}
 
 // between puts a text between marks. In the text, and in the attributes, a < that would begin a mark is written &lt;.
 func between(mark, attributes, text string) string {
@@ -29,7 +26,7 @@ func between(mark, attributes, text string) string {
 }
 
 // foreign escapes marks in untrusted text.
-func foreign(text string) string { return marks().ReplaceAllString(text, "&lt;$1") }
+func foreign(text string) string { return marks.Get().ReplaceAllString(text, "&lt;$1") }
 
 // name is a path or a link as it stands in a line for a model.
 func name(path string) string { return foreign(show.Visible(path, false)) }

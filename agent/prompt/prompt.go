@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"tandem/sandbox/lazy"
 )
 
 //go:embed system.md
@@ -173,7 +173,7 @@ func Shown(root string, blocks []Block) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" }), "\n\n")
 }
 
-var lineRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^L?(\d+)(?:[-:]L?(\d+))?$`) })
+var lineRange = lazy.Regexp{Text: `^L?(\d+)(?:[-:]L?(\d+))?$`}
 
 // place gives the path that a URI names, relative to root where it lies below, and the lines that its fragment names.
 func place(root, uri string) (path, lines string) {
@@ -181,7 +181,7 @@ func place(root, uri string) (path, lines string) {
 	if err != nil || u.Scheme != "file" {
 		return name(uri), ""
 	}
-	if m := lineRange().FindStringSubmatch(u.Fragment); m != nil {
+	if m := lineRange.Get().FindStringSubmatch(u.Fragment); m != nil {
 		lines = m[1]
 		if m[2] != "" && m[2] != m[1] {
 			lines += "-" + m[2]

@@ -67,15 +67,15 @@ func TestParse(t *testing.T) {
 	t.Setenv("HOME", "/home/me")
 	base := runTool{Cwd: here, Limit: 7}
 	for line, want := range map[string]tool{
-		"run a b":                     {Run: with(base, func(r *runTool) { r.Words = []string{"a", "b"} })},
-		"run a -- -b --model":         {Run: with(base, func(r *runTool) { r.Words = []string{"a", "-b", "--model"} })},
-		"run - x":                     {Run: with(base, func(r *runTool) { r.Words = []string{"-", "x"} })},
-		"-l run a --limit 3":          {Loud: true, Run: with(base, func(r *runTool) { r.Words, r.Limit = []string{"a"}, 3 })},
-		"run --max-size=abc a":        {Run: with(base, func(r *runTool) { r.Words, r.MaxSize = []string{"a"}, 3 })},
-		"run --time=5s --secret a":    {Run: with(base, func(r *runTool) { r.Words, r.Time, r.Secret = []string{"a"}, 5*time.Second, true })},
-		"run --out=~/x a --loud=no":   {Run: with(base, func(r *runTool) { r.Words, r.Out = []string{"a"}, "/home/me/x" })},
-		"run --out out a":             {Run: with(base, func(r *runTool) { r.Words, r.Out = []string{"a"}, filepath.Join(here, "out") })},
-		"item show 1 --model=": {Item: itemTool{Show: showTool{"1", "{}"}}},
+		"run a b":                   {Run: with(base, func(r *runTool) { r.Words = []string{"a", "b"} })},
+		"run a -- -b --model":       {Run: with(base, func(r *runTool) { r.Words = []string{"a", "-b", "--model"} })},
+		"run - x":                   {Run: with(base, func(r *runTool) { r.Words = []string{"-", "x"} })},
+		"-l run a --limit 3":        {Loud: true, Run: with(base, func(r *runTool) { r.Words, r.Limit = []string{"a"}, 3 })},
+		"run --max-size=abc a":      {Run: with(base, func(r *runTool) { r.Words, r.MaxSize = []string{"a"}, 3 })},
+		"run --time=5s --secret a":  {Run: with(base, func(r *runTool) { r.Words, r.Time, r.Secret = []string{"a"}, 5*time.Second, true })},
+		"run --out=~/x a --loud=no": {Run: with(base, func(r *runTool) { r.Words, r.Out = []string{"a"}, "/home/me/x" })},
+		"run --out out a":           {Run: with(base, func(r *runTool) { r.Words, r.Out = []string{"a"}, filepath.Join(here, "out") })},
+		"item show 1 --model=":      {Item: itemTool{Show: showTool{"1", "{}"}}},
 	} {
 		var got tool
 		_, err := program(nil).Parse(&got, strings.Fields(line))

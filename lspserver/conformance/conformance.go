@@ -34,15 +34,17 @@ type Client struct {
 }
 
 // capabilities are what a fake editor can do without, and where it declares them.
-var capabilities = map[string]string{
-	"apply":       "workspace.applyEdit",
-	"annotations": "workspace.workspaceEdit.changeAnnotationSupport",
-	"create":      "",
-	"delete":      "",
-	"rename":      "",
-	"permission":  "experimental.tandem.permission",
-	"resync":      "experimental.tandem.resync",
-	"save":        "experimental.tandem.save",
+func capabilities() map[string]string {
+	return map[string]string{
+		"apply":       "workspace.applyEdit",
+		"annotations": "workspace.workspaceEdit.changeAnnotationSupport",
+		"create":      "",
+		"delete":      "",
+		"rename":      "",
+		"permission":  "experimental.tandem.permission",
+		"resync":      "experimental.tandem.resync",
+		"save":        "experimental.tandem.save",
+	}
 }
 
 // ClientHelp lists the clients and their options, in lines of at most 79 columns.
@@ -72,7 +74,7 @@ func ClientHelp() string {
 			line(f.Name, f.Usage)
 		}
 	})
-	line("without", "declares fewer capabilities, as in without=save+resync: "+strings.Join(slices.Sorted(maps.Keys(capabilities)), ", "))
+	line("without", "declares fewer capabilities, as in without=save+resync: "+strings.Join(slices.Sorted(maps.Keys(capabilities())), ", "))
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -97,7 +99,7 @@ func ParseClient(spec string) (Client, error) {
 		return c, fmt.Errorf("the client %q: unknown option: profile", spec)
 	}
 	for _, name := range c.without {
-		if _, ok := capabilities[name]; !ok {
+		if _, ok := capabilities()[name]; !ok {
 			return c, fmt.Errorf("the client %q: unknown capability %q", spec, name)
 		}
 	}
@@ -132,8 +134,8 @@ func (c Client) declares() map[string]any {
 		}
 		m[names[len(names)-1]] = v
 	}
-	declare(capabilities["annotations"], map[string]any{})
-	declare(capabilities["resync"], true)
+	declare(capabilities()["annotations"], map[string]any{})
+	declare(capabilities()["resync"], true)
 	operations := []any{}
 	for _, kind := range []string{"create", "rename", "delete"} {
 		if !slices.Contains(c.without, kind) {
@@ -142,7 +144,7 @@ func (c Client) declares() map[string]any {
 	}
 	declare(resourceOperations, operations)
 	for _, name := range c.without {
-		if where := capabilities[name]; where != "" {
+		if where := capabilities()[name]; where != "" {
 			declare(where, nil)
 		}
 	}

@@ -108,7 +108,7 @@ func rows() []row {
 		{
 			"annotations", "edits with a label and change annotations are applied",
 			[]string{"edit/F155_replace_all"},
-			with(capabilities["annotations"]), "Tandem sends none", annotated,
+			with(capabilities()["annotations"]), "Tandem sends none", annotated,
 		},
 		{
 			"create", "a new file is made with its text",

@@ -197,12 +197,14 @@ func list(s string) []string {
 }
 
 // verbs says how many arguments each verb takes at least and at most.
-var verbs = map[string][2]int{
-	"open": {1, 1}, "close": {1, 1}, "reload": {1, 1}, "save": {1, 1}, "editor-undo": {1, 1},
-	"type": {3, 3}, "delete": {2, 2}, "replace": {3, 3}, "burst": {3, 3}, "probe": {2, 2},
-	"write-disk": {2, 2}, "remove-disk": {1, 1}, "link-disk": {2, 2},
-	"prompt": {1, 2}, "call": {2, 3}, "batch": {1, 1}, "undo": {2, 2}, "steer": {1, 1}, "cancel": {0, 0}, "mode": {1, 1}, "session": {0, 9},
-	"request": {1, 2}, "notify": {1, 2}, "wait": {1, 1}, "hang-up": {0, 0}, "expect": {2, 3}, "answer": {1, 1},
+func verbs() map[string][2]int {
+	return map[string][2]int{
+		"open": {1, 1}, "close": {1, 1}, "reload": {1, 1}, "save": {1, 1}, "editor-undo": {1, 1},
+		"type": {3, 3}, "delete": {2, 2}, "replace": {3, 3}, "burst": {3, 3}, "probe": {2, 2},
+		"write-disk": {2, 2}, "remove-disk": {1, 1}, "link-disk": {2, 2},
+		"prompt": {1, 2}, "call": {2, 3}, "batch": {1, 1}, "undo": {2, 2}, "steer": {1, 1}, "cancel": {0, 0}, "mode": {1, 1}, "session": {0, 9},
+		"request": {1, 2}, "notify": {1, 2}, "wait": {1, 1}, "hang-up": {0, 0}, "expect": {2, 3}, "answer": {1, 1},
+	}
 }
 
 // whileServed are the verbs that may stand behind a trigger: they do not wait for the server.
@@ -211,8 +213,10 @@ var whileServed = []string{
 	"answer", "expect", "hang-up",
 }
 
-var triggers = map[string][]string{
-	"after": {"call", "apply"}, "before": {"apply", "answer"}, "during": {"call", "apply"}, "on": {"ask"},
+func triggers() map[string][]string {
+	return map[string][]string{
+		"after": {"call", "apply"}, "before": {"apply", "answer"}, "during": {"call", "apply"}, "on": {"ask"},
+	}
 }
 
 func parseStep(text string) (step, error) {
@@ -221,7 +225,7 @@ func parseStep(text string) (step, error) {
 	if err != nil {
 		return st, err
 	}
-	if events, ok := triggers[words[0]]; ok {
+	if events, ok := triggers()[words[0]]; ok {
 		if len(words) < 3 {
 			return st, fmt.Errorf("%q wants an event and something to do", words[0])
 		}
@@ -247,7 +251,7 @@ func parseStep(text string) (step, error) {
 		}
 	}
 	st.verb, st.args = words[0], words[1:]
-	count, ok := verbs[st.verb]
+	count, ok := verbs()[st.verb]
 	switch {
 	case !ok:
 		return st, fmt.Errorf("nobody can %q", st.verb)

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"tandem/sandbox/lazy"
 )
 
 const (
@@ -48,7 +48,7 @@ func (l *Logs) remember(r slog.Record, attrs []slog.Attr) {
 }
 
 // plain is a name of ours: of a method, a session or a code.
-var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_$/-]{1,64}$`) })
+var plain = lazy.Regexp{Text: `^[A-Za-z0-9_$/-]{1,64}$`}
 
 // bare is an attribute as a report may have it: a number, or a name of ours. Of anything else only
 // the size is said.
@@ -59,7 +59,7 @@ func bare(a slog.Attr) string {
 	case slog.KindInt64, slog.KindUint64, slog.KindFloat64, slog.KindBool, slog.KindDuration, slog.KindTime:
 		return text
 	}
-	if slices.Contains([]string{"method", "session", "code"}, a.Key) && plain().MatchString(text) {
+	if slices.Contains([]string{"method", "session", "code"}, a.Key) && plain.Get().MatchString(text) {
 		return text
 	}
 	return fmt.Sprintf("(%d bytes)", len(text))

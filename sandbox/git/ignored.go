@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
+
+	"tandem/sandbox/lazy"
 )
 
 // maxRules is how much is read of a file that says what is ignored.
@@ -18,16 +18,14 @@ const maxRules = 1 << 20
 // only by what the repository says.
 func (r *Repository) Rules() Rules {
 	var rules Rules
-	if config, err := whole(filepath.Join(r.common, "config"), maxRules); err == nil && ignoreCase().Match(config) {
+	if config, err := whole(filepath.Join(r.common, "config"), maxRules); err == nil && ignoreCase.Get().Match(config) {
 		rules = rules.Fold()
 	}
 	return rules.addFile(filepath.Join(r.common, "info", "exclude"), nil)
 }
 
 // ignoreCase finds core.ignoreCase where a configuration sets it.
-var ignoreCase = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?im)\bignorecase[ \t]*(?:=[ \t]*"?(?:true|yes|on|[0-9]*[1-9][0-9]*)\b|$|[\r#;])`)
-})
+var ignoreCase = lazy.Regexp{Text: `(?im)\bignorecase[ \t]*(?:=[ \t]*"?(?:true|yes|on|[0-9]*[1-9][0-9]*)\b|$|[\r#;])`}
 
 // AddFolder adds the rules of the .gitignore in a folder, if there is one; git follows no link
 // there.

@@ -6,9 +6,9 @@ package git
 // there and then at the folder itself.
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"tandem/sandbox/lazy"
 )
 
 // Executed are the names in a repository of what git executes or reads settings from, and of what
@@ -26,10 +26,10 @@ func IsRepository(has func(name string) bool) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-var head = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ref:\s*refs/\S|[0-9a-fA-F]{40})`) })
+var head = lazy.Regexp{Text: `^(ref:\s*refs/\S|[0-9a-fA-F]{40})`}
 
 // IsHead says that git takes a text as that of HEAD.
-func IsHead(text string) bool { return head().MatchString(text) }
+func IsHead(text string) bool { return head.Get().MatchString(text) }
 
 // Pointer is the repository that the text of a .git file names, relative to the folder of the file.
 func Pointer(text string) (repository string, ok bool) {
@@ -38,10 +38,8 @@ func Pointer(text string) (repository string, ok bool) {
 	return repository, ok && !strings.Contains(text, "\n")
 }
 
-var hooks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^((pre|post)-[a-z-]+|applypatch-msg|prepare-commit-msg|commit-msg|fsmonitor-watchman|update|` +
-		`push-to-checkout|proc-receive|reference-transaction|sendemail-validate|p4-[a-z-]+)(\.[a-z]+)?$`)
-})
+var hooks = lazy.Regexp{Text: `^((pre|post)-[a-z-]+|applypatch-msg|prepare-commit-msg|commit-msg|fsmonitor-watchman|update|` +
+	`push-to-checkout|proc-receive|reference-transaction|sendemail-validate|p4-[a-z-]+)(\.[a-z]+)?$`}
 
 // IsHook says that a name is that of a hook.
-func IsHook(name string) bool { return hooks().MatchString(strings.ToLower(name)) }
+func IsHook(name string) bool { return hooks.Get().MatchString(strings.ToLower(name)) }

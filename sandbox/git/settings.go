@@ -2,10 +2,10 @@ package git
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"tandem/sandbox/lazy"
 )
 
 // Setting is one entry of a configuration. Key is its section and its name, joined by a dot, in
@@ -18,21 +18,19 @@ type Setting struct {
 
 // runs are the keys of a repository's configuration whose value git executes, or that make it read
 // more configuration, each as section.key; the names between the two do not matter.
-var runs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(core\.(fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy|alternaterefscommand)|` +
-		`sequence\.editor|pager\..*|diff\.(external|command|textconv)|merge\.driver|(merge|diff)tool\.(cmd|path)|` +
-		`filter\.(clean|smudge|process)|credential\.helper|gpg\.program|remote\.(uploadpack|receivepack|vcs)|` +
-		`uploadpack\.packobjectshook|includeif?\.path|include\.path|interactive\.difffilter|(browser|man)\.(cmd|path)|` +
-		`trailer\.(command|cmd)|protocol\.allow|sendemail\..*|ssh\.variant|hook\..*|tar\.command|gui\..*|guitool\..*|instaweb\..*|` +
-		`submodule\.update|alias\..*|url\..*|init\.templatedir|credential\.usehttppath|options\.strategy)$`)
-})
+var runs = lazy.Regexp{Text: `^(core\.(fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy|alternaterefscommand)|` +
+	`sequence\.editor|pager\..*|diff\.(external|command|textconv)|merge\.driver|(merge|diff)tool\.(cmd|path)|` +
+	`filter\.(clean|smudge|process)|credential\.helper|gpg\.program|remote\.(uploadpack|receivepack|vcs)|` +
+	`uploadpack\.packobjectshook|includeif?\.path|include\.path|interactive\.difffilter|(browser|man)\.(cmd|path)|` +
+	`trailer\.(command|cmd)|protocol\.allow|sendemail\..*|ssh\.variant|hook\..*|tar\.command|gui\..*|guitool\..*|instaweb\..*|` +
+	`submodule\.update|alias\..*|url\..*|init\.templatedir|credential\.usehttppath|options\.strategy)$`}
 
-var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][-a-z0-9]*$`) })
+var keyName = lazy.Regexp{Text: `^[a-z][-a-z0-9]*$`}
 
 // Settings are the entries of a configuration that execute something. What may be read in two ways
 // counts as one: a line that cannot be parsed, and one that goes on in the next.
 func Settings(text string) []Setting {
-	return slices.DeleteFunc(settingsIn(text), func(s Setting) bool { return s.plain && (!runs().MatchString(s.Key) || s.harmless()) })
+	return slices.DeleteFunc(settingsIn(text), func(s Setting) bool { return s.plain && (!runs.Get().MatchString(s.Key) || s.harmless()) })
 }
 
 // Todo are the lines of the todo list of a rebase that execute something.
@@ -87,7 +85,7 @@ func settingsIn(text string) (found []Setting) {
 		}
 		key, value, _ := strings.Cut(line, "=")
 		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
-		if keyName().MatchString(key) {
+		if keyName.Get().MatchString(key) {
 			found = append(found, Setting{section + "." + key, value, true})
 		} else {
 			found = append(found, Setting{Key: line})

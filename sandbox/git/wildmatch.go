@@ -1,6 +1,9 @@
 package git
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // wildmatch tells whether a pattern fits all of a text, as git's function of that name does, odd
 // patterns included. With paths only ** crosses a slash.
@@ -180,7 +183,7 @@ func (m *matcher) class(p int, c byte) (end int, in bool) {
 		case sign == '[' && at(m.p, p+1) == ':' && !closed:
 			return -1, false
 		case sign == '[' && at(m.p, p+1) == ':' && strings.HasSuffix(name, ":"):
-			is := classes[strings.TrimSuffix(name, ":")]
+			is := classes()[strings.TrimSuffix(name, ":")]
 			if is == nil {
 				return -1, false
 			}
@@ -196,20 +199,22 @@ func (m *matcher) class(p int, c byte) (end int, in bool) {
 }
 
 // classes are the names of classes, which are of ASCII alone.
-var classes = map[string]func(c byte) bool{
-	"alnum":  func(c byte) bool { return alpha(c) || digit(c) },
-	"alpha":  alpha,
-	"blank":  func(c byte) bool { return c == ' ' || c == '\t' },
-	"cntrl":  func(c byte) bool { return c < ' ' || c == 0x7f },
-	"digit":  digit,
-	"graph":  func(c byte) bool { return '!' <= c && c <= '~' },
-	"lower":  func(c byte) bool { return 'a' <= c && c <= 'z' },
-	"print":  func(c byte) bool { return ' ' <= c && c <= '~' },
-	"punct":  func(c byte) bool { return '!' <= c && c <= '~' && !alpha(c) && !digit(c) },
-	"space":  func(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' },
-	"upper":  func(c byte) bool { return 'A' <= c && c <= 'Z' },
-	"xdigit": func(c byte) bool { return digit(c) || 'a' <= lower(c) && lower(c) <= 'f' },
-}
+var classes = sync.OnceValue(func() map[string]func(c byte) bool {
+	return map[string]func(c byte) bool{
+		"alnum":  func(c byte) bool { return alpha(c) || digit(c) },
+		"alpha":  alpha,
+		"blank":  func(c byte) bool { return c == ' ' || c == '\t' },
+		"cntrl":  func(c byte) bool { return c < ' ' || c == 0x7f },
+		"digit":  digit,
+		"graph":  func(c byte) bool { return '!' <= c && c <= '~' },
+		"lower":  func(c byte) bool { return 'a' <= c && c <= 'z' },
+		"print":  func(c byte) bool { return ' ' <= c && c <= '~' },
+		"punct":  func(c byte) bool { return '!' <= c && c <= '~' && !alpha(c) && !digit(c) },
+		"space":  func(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' },
+		"upper":  func(c byte) bool { return 'A' <= c && c <= 'Z' },
+		"xdigit": func(c byte) bool { return digit(c) || 'a' <= lower(c) && lower(c) <= 'f' },
+	}
+})
 
 func alpha(c byte) bool { return 'a' <= lower(c) && lower(c) <= 'z' }
 func digit(c byte) bool { return '0' <= c && c <= '9' }

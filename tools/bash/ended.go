@@ -15,16 +15,37 @@ func timedOut(took, limit time.Duration) string {
 	return fmt.Sprintf("Command timed out after %s and was stopped. If it needs more time (a build, tests), %s.", seconds(took), next)
 }
 
-// signals are those that end commands, by their numbers, which Linux and macOS share.
-var signals = map[int]string{
-	1: "SIGHUP, hangup", 2: "SIGINT, interrupt", 3: "SIGQUIT, quit", 4: "SIGILL, illegal instruction", 6: "SIGABRT, abort",
-	8: "SIGFPE, arithmetic error", 9: "SIGKILL, killed, often for lack of memory", 11: "SIGSEGV, invalid memory access",
-	13: "SIGPIPE, nobody read its output", 15: "SIGTERM, asked to end",
+// signal is one of those that end commands, by its number, which Linux and macOS share; "" for any
+// other.
+func signal(number int) string {
+	switch number {
+	case 1:
+		return "SIGHUP, hangup"
+	case 2:
+		return "SIGINT, interrupt"
+	case 3:
+		return "SIGQUIT, quit"
+	case 4:
+		return "SIGILL, illegal instruction"
+	case 6:
+		return "SIGABRT, abort"
+	case 8:
+		return "SIGFPE, arithmetic error"
+	case 9:
+		return "SIGKILL, killed, often for lack of memory"
+	case 11:
+		return "SIGSEGV, invalid memory access"
+	case 13:
+		return "SIGPIPE, nobody read its output"
+	case 15:
+		return "SIGTERM, asked to end"
+	}
+	return ""
 }
 
 // signalled says what an exit code tells of a signal, "" where it tells of none.
 func signalled(code int) string {
-	if name := signals[code-128]; name != "" {
+	if name := signal(code - 128); name != "" {
 		return fmt.Sprintf("The exit code %d is that of a program ended by signal %d (%s).", code, code-128, name)
 	}
 	return ""

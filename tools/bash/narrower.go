@@ -2,16 +2,19 @@ package bash
 
 import (
 	"path/filepath"
+	"sync"
 
 	"tandem/tools/shell"
 )
 
 // narrower are the tools that do what a program does, and what they do better.
-var narrower = map[string]string{
-	"cat": readsFiles, "head": readsFiles, "tail": readsFiles, "sed": readsFiles, "nl": readsFiles,
-	"grep": searches, "egrep": searches, "fgrep": searches, "rg": searches,
-	"find": finds,
-}
+var narrower = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"cat": readsFiles, "head": readsFiles, "tail": readsFiles, "sed": readsFiles, "nl": readsFiles,
+		"grep": searches, "egrep": searches, "fgrep": searches, "rg": searches,
+		"find": finds,
+	}
+})
 
 const (
 	readsFiles = "read_file shows this with the user's unsaved changes, and text that it has shown can be edited"
@@ -27,7 +30,7 @@ func hint(c shell.Command) string {
 	}
 	said := ""
 	for i, argv := range c.Calls {
-		better := narrower[filepath.Base(argv[0])]
+		better := narrower()[filepath.Base(argv[0])]
 		if better == "" {
 			return ""
 		}

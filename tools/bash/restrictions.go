@@ -2,12 +2,11 @@ package bash
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"tandem/sandbox"
+	"tandem/sandbox/lazy"
 	"tandem/tools"
 )
 
@@ -17,14 +16,10 @@ const maxErrors = 4 << 10
 var (
 	// denials are the system's words for EROFS, and EBUSY, which a mount point gives that is to be
 	// replaced, and for EACCES and EPERM.
-	denials = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(Read-only file system|Device or resource busy)|Permission denied|Operation not permitted`)
-	})
+	denials = lazy.Regexp{Text: `(?i)(Read-only file system|Device or resource busy)|Permission denied|Operation not permitted`}
 	// absolutePath and quotedName are what an error message names.
-	absolutePath = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("(?:^|[\\s'\"`‘:(\\[])(/[^\\s'\"`‘’:,;()\\[\\]]+)")
-	})
-	quotedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("['\"`‘]([^'\"`‘’]+)['\"`’]") })
+	absolutePath = lazy.Regexp{Text: "(?:^|[\\s'\"`‘:(\\[])(/[^\\s'\"`‘’:,;()\\[\\]]+)"}
+	quotedName   = lazy.Regexp{Text: "['\"`‘]([^'\"`‘’]+)['\"`’]"}
 )
 
 // ran is what a command has printed and wanted, as far as it is looked at for what the sandbox refused.
@@ -143,12 +138,12 @@ type denial struct {
 func denied(stderr string) (all []denial) {
 	stderr = plain(stderr[max(0, len(stderr)-maxErrors):])
 	for line := range strings.Lines(stderr) {
-		at := denials().FindStringSubmatchIndex(line)
+		at := denials.Get().FindStringSubmatchIndex(line)
 		if at == nil {
 			continue
 		}
 		var names []string
-		for _, m := range slices.Concat(absolutePath().FindAllStringSubmatch(line, -1), quotedName().FindAllStringSubmatch(line, -1)) {
+		for _, m := range slices.Concat(absolutePath.Get().FindAllStringSubmatch(line, -1), quotedName.Get().FindAllStringSubmatch(line, -1)) {
 			names = append(names, m[1])
 		}
 		// PROGRAM: MESSAGE NAME: Permission denied

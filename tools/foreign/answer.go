@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
+	"tandem/sandbox/lazy"
 	"tandem/tools"
 )
 
@@ -35,9 +34,9 @@ var codes = []filetime.Code{
 }
 
 var (
-	reasons   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_]{1,40}$`) })
-	exitCodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^EXIT_CODE_[0-9]{1,5}$`) })
-	mimeTypes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}$`) })
+	reasons   = lazy.Regexp{Text: `^[a-z0-9_]{1,40}$`}
+	exitCodes = lazy.Regexp{Text: `^EXIT_CODE_[0-9]{1,5}$`}
+	mimeTypes = lazy.Regexp{Text: `^[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}$`}
 )
 
 // answer is a ToolResult as it comes from elsewhere. Members that are missing here have no meaning
@@ -154,10 +153,10 @@ func clean(r tools.Result) tools.Result {
 	}
 	if !r.Success {
 		out.Error, out.Reason, out.Retryable = r.Error, r.Reason, r.Retryable
-		if !slices.Contains(codes, r.Error) && !exitCodes().MatchString(string(r.Error)) {
+		if !slices.Contains(codes, r.Error) && !exitCodes.Get().MatchString(string(r.Error)) {
 			out.Error = tools.ExecutionError
 		}
-		if !reasons().MatchString(out.Reason) {
+		if !reasons.Get().MatchString(out.Reason) {
 			out.Reason = ""
 		}
 		if strings.TrimSpace(out.Data) == "" {
@@ -225,7 +224,7 @@ func text(s string) string {
 // exist is told as text.
 func part(p tools.Part) tools.Part {
 	p.MIMEType, _, _ = strings.Cut(strings.ToLower(p.MIMEType), ";")
-	if !mimeTypes().MatchString(p.MIMEType) {
+	if !mimeTypes.Get().MatchString(p.MIMEType) {
 		p.MIMEType = "application/octet-stream"
 	}
 	p.Name = show.Clip(show.Visible(p.Name, false), maxTitle)

@@ -14,13 +14,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
+	"tandem/sandbox/lazy"
 	"tandem/tools"
 	"tandem/tools/schema"
 )
@@ -53,8 +52,8 @@ const (
 )
 
 var (
-	names    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
-	literals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
+	names    = lazy.Regexp{Text: `^[A-Za-z_][A-Za-z0-9_-]*$`}
+	literals = lazy.Regexp{Text: `"(?:[^"\\]|\\.)*"`}
 )
 
 // New makes a tool. nil needs are what the Spec declares, see Declared. The error says what is
@@ -84,7 +83,7 @@ func New(s Spec, needs Needs, run Run) (tools.Tool, error) {
 // complete checks a Spec and fills in what it does not declare.
 func complete(s tools.Spec) (tools.Spec, error) {
 	for _, n := range append([]string{s.Name}, s.Aliases...) {
-		if len(n) > maxName || !names().MatchString(n) {
+		if len(n) > maxName || !names.Get().MatchString(n) {
 			return s, fmt.Errorf("the name \"%s\" of a tool is not valid: it has 1 to %d letters, digits, _ and -, and begins with a letter or _",
 				show.Visible(show.Clip(n, maxName+1), false), maxName)
 		}
@@ -165,7 +164,7 @@ func Declared(s tools.Spec) []tools.Need {
 // visible is a schema whose names and texts have nothing invisible in them. What is no JSON is left
 // to schema.Raw.
 func visible(js json.RawMessage) json.RawMessage {
-	return literals().ReplaceAllFunc(js, func(literal []byte) []byte {
+	return literals.Get().ReplaceAllFunc(js, func(literal []byte) []byte {
 		var s string
 		if json.Unmarshal(literal, &s) != nil {
 			return literal

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -19,6 +17,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
+	"tandem/sandbox/lazy"
 	"tandem/tools"
 	"tandem/tools/web"
 )
@@ -113,13 +112,13 @@ func (s *server) answered(ctx context.Context, env *tools.Env, name string, args
 }
 
 // unaware matches what servers say that know nothing of their client.
-var unaware = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)client does not support`) })
+var unaware = lazy.Regexp{Text: `(?i)client does not support`}
 
 // explained adds to a failure the reason that the server cannot know: in the older era one without
 // a session forgets what its client can do, and has no way back for its requests.
 func (c *connection) explained(r tools.Result) tools.Result {
 	at := c.session.InitializeResult()
-	if !r.Success && c.process == nil && c.session.ID() == "" && at != nil && at.ProtocolVersion < newest && unaware().MatchString(r.Data) {
+	if !r.Success && c.process == nil && c.session.ID() == "" && at != nil && at.ProtocolVersion < newest && unaware.Get().MatchString(r.Data) {
 		r.Data += "\nThe server keeps no session, so it cannot ask anything during a call. Its author can change that: tell the user."
 	}
 	return r

@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tandem/sandbox/lazy"
 )
 
 const (
@@ -230,7 +231,7 @@ func (p *pipe) tooLarge(head, tail []byte, size int) (jsonrpc.Message, error) {
 }
 
 // failed finds the mark of a failed call in the end of a message.
-var failed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"isError"\s*:\s*true`) })
+var failed = lazy.Regexp{Text: `"isError"\s*:\s*true`}
 
 // shortened is the result of a call of which the beginning is there, up to somewhere in its last
 // text, with a note at the end of that. It is nil where the message is no such result: one that
@@ -256,7 +257,7 @@ func shortened(head, tail []byte, size int) json.RawMessage {
 	}
 	last["type"] = "text"
 	last["text"] = fmt.Sprintf("%s\n(Cut: the answer of the server has %d bytes, of which the first %d were taken in.)", text, size, len(head))
-	out, err := json.Marshal(map[string]any{"content": m.Result.Content, "isError": failed().Match(tail)})
+	out, err := json.Marshal(map[string]any{"content": m.Result.Content, "isError": failed.Get().Match(tail)})
 	if err != nil {
 		return nil
 	}
@@ -303,18 +304,14 @@ func closing(head []byte) (whole []byte, ok bool) {
 // idFirst and idLast find the member id of an answer, of which only the beginning and the end are
 // there: nothing before it is an object, and nothing after it closes one but the message itself.
 var (
-	idFirst = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*([0-9]+)\s*,`)
-	})
-	idLast = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`,\s*"id"\s*:\s*([0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
-	})
+	idFirst = lazy.Regexp{Text: `^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*([0-9]+)\s*,`}
+	idLast  = lazy.Regexp{Text: `,\s*"id"\s*:\s*([0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`}
 )
 
 func idIn(head, tail []byte) (id jsonrpc.ID, ok bool) {
-	m := idFirst().FindSubmatch(head[:min(len(head), maxTail)])
+	m := idFirst.Get().FindSubmatch(head[:min(len(head), maxTail)])
 	if m == nil {
-		m = idLast().FindSubmatch(tail)
+		m = idLast.Get().FindSubmatch(tail)
 	}
 	if m == nil {
 		return id, false

@@ -22,10 +22,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"tandem/sandbox/lazy"
 )
 
 // Entry is a server as somebody has written it down: a Command with its Args, or a URL.
@@ -66,14 +66,14 @@ const (
 const Commands = prefix
 
 var (
-	odd  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) })
-	runs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`__+`) })
+	odd  = lazy.Regexp{Text: `[^A-Za-z0-9_-]+`}
+	runs = lazy.Regexp{Text: `__+`}
 )
 
 // Key is the name of the server in the names of its tools: without other characters than letters,
 // digits, - and single _.
 func (e Entry) Key() string {
-	key := strings.Trim(runs().ReplaceAllString(odd().ReplaceAllString(e.Name, "_"), "_"), "_")
+	key := strings.Trim(runs.Get().ReplaceAllString(odd.Get().ReplaceAllString(e.Name, "_"), "_"), "_")
 	if len(key) > maxServer {
 		key = short(key, e.Name, maxServer)
 	}
@@ -92,7 +92,7 @@ func short(name, of string, n int) string {
 
 // toolName is the name of a server's tool among all tools.
 func (e Entry) toolName(tool string) string {
-	name := e.Gate() + "__" + odd().ReplaceAllString(tool, "_")
+	name := e.Gate() + "__" + odd.Get().ReplaceAllString(tool, "_")
 	if len(name) > maxName {
 		name = short(name, tool, maxName)
 	}

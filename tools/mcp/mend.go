@@ -19,17 +19,19 @@ import (
 // left out, and content of an unknown type is shown as text.
 
 // results are what the library decodes the answers to methods into.
-var results = map[string]reflect.Type{
-	"initialize":               reflect.TypeFor[sdk.InitializeResult](),
-	"server/discover":          reflect.TypeFor[sdk.DiscoverResult](),
-	"tools/list":               reflect.TypeFor[sdk.ListToolsResult](),
-	"prompts/list":             reflect.TypeFor[sdk.ListPromptsResult](),
-	"resources/list":           reflect.TypeFor[sdk.ListResourcesResult](),
-	"resources/templates/list": reflect.TypeFor[sdk.ListResourceTemplatesResult](),
-	"resources/read":           reflect.TypeFor[sdk.ReadResourceResult](),
-	"prompts/get":              reflect.TypeFor[sdk.GetPromptResult](),
-	"tools/call":               reflect.TypeFor[sdk.CallToolResult](),
-}
+var results = sync.OnceValue(func() map[string]reflect.Type {
+	return map[string]reflect.Type{
+		"initialize":               reflect.TypeFor[sdk.InitializeResult](),
+		"server/discover":          reflect.TypeFor[sdk.DiscoverResult](),
+		"tools/list":               reflect.TypeFor[sdk.ListToolsResult](),
+		"prompts/list":             reflect.TypeFor[sdk.ListPromptsResult](),
+		"resources/list":           reflect.TypeFor[sdk.ListResourcesResult](),
+		"resources/templates/list": reflect.TypeFor[sdk.ListResourceTemplatesResult](),
+		"resources/read":           reflect.TypeFor[sdk.ReadResourceResult](),
+		"prompts/get":              reflect.TypeFor[sdk.GetPromptResult](),
+		"tools/call":               reflect.TypeFor[sdk.CallToolResult](),
+	}
+})
 
 // asked are the methods of the requests that have no answer yet, by id.
 type asked struct {
@@ -163,7 +165,7 @@ func plain(raw json.RawMessage) string {
 
 // mended is an answer to a method in the form that the library decodes. A nil one stays nil.
 func mended(method string, raw json.RawMessage) json.RawMessage {
-	of, known := results[method]
+	of, known := results()[method]
 	raw = requesting(method, raw)
 	if method == "initialize" {
 		raw = declared(versioned(raw))

@@ -2,12 +2,11 @@ package patch
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"tandem/filetime/text"
+	"tandem/sandbox/lazy"
 )
 
 // Op is what an operation of a patch does to a file.
@@ -289,14 +288,12 @@ type span struct {
 	known    bool
 }
 
-var ranges = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+ ?(.*)$`)
-})
+var ranges = lazy.Regexp{Text: `^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+ ?(.*)$`}
 
 // head reads the lines that begin with @@.
 func (p *parser) head(h *hunk) (s span, err error) {
 	for ; strings.HasPrefix(p.here(), "@@"); p.at++ {
-		if m := ranges().FindStringSubmatch(p.here()); m != nil {
+		if m := ranges.Get().FindStringSubmatch(p.here()); m != nil {
 			number := func(s string) int {
 				if n, err := strconv.Atoi(s); err == nil || s != "" {
 					return n

@@ -7,34 +7,27 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"tandem/sandbox/lazy"
 )
 
 var (
-	heredoc = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\s*(?:\S*apply_patch\s+|applypatch\s+|cat\s+)?<<-?\s*(["']?)([^\s"'<>|;&]+)(["']?)(?:\s*\|\s*apply_patch)?\s*$`)
-	})
-	word  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?\s*["']?([^\s"'<>|;&]+)`) })
-	fence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^\\s*```+[\\w-]*\\s*$") })
+	heredoc = lazy.Regexp{Text: `^\s*(?:\S*apply_patch\s+|applypatch\s+|cat\s+)?<<-?\s*(["']?)([^\s"'<>|;&]+)(["']?)(?:\s*\|\s*apply_patch)?\s*$`}
+	word    = lazy.Regexp{Text: `<<-?\s*["']?([^\s"'<>|;&]+)`}
+	fence   = lazy.Regexp{Text: "^\\s*```+[\\w-]*\\s*$"}
 	// command is what a line of a shell calls to apply the patch. An option that would apply it otherwise, such as -R, is none of it.
-	command = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:\S*apply_patch\b|\bapplypatch\b|\bcat\s+<<|\b(?:git\s+apply|patch)(?:\s+(?:-p\s*[01]|-[uv]|--verbose|--whitespace=\w+|-))*\s+<<)`)
-	})
+	command = lazy.Regexp{Text: `(?:\S*apply_patch\b|\bapplypatch\b|\bcat\s+<<|\b(?:git\s+apply|patch)(?:\s+(?:-p\s*[01]|-[uv]|--verbose|--whitespace=\w+|-))*\s+<<)`}
 	// change is a command that changes the folder, with where to.
-	change = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[;&|({"'])\s*(?:cd|pushd)(?:\s+--)?(?:\s+("[^"]*"|'[^']*'|[^\s;&|"')}]+))?\s*(?:>\s*/dev/null\s*)?(?:$|[;&|)}])`)
-	})
+	change = lazy.Regexp{Text: `(?:^|[;&|({"'])\s*(?:cd|pushd)(?:\s+--)?(?:\s+("[^"]*"|'[^']*'|[^\s;&|"')}]+))?\s*(?:>\s*/dev/null\s*)?(?:$|[;&|)}])`}
 	// script is the begin of a shell's command line that is one word in quotes.
-	script = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:\S*/)?(?:ba|da|z|k)?sh\s+(?:-\w+\s+)+(["'])`) })
-	quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`apply_patch\s+(["'])$`) })
+	script = lazy.Regexp{Text: `^\s*(?:\S*/)?(?:ba|da|z|k)?sh\s+(?:-\w+\s+)+(["'])`}
+	quoted = lazy.Regexp{Text: `apply_patch\s+(["'])$`}
 	// environment is a line that some services want behind the first mark.
-	environment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\*\*\* Environment ID:`) })
+	environment = lazy.Regexp{Text: `^\s*\*\*\* Environment ID:`}
 	// mark is a line of the grammar in any case and with any blanks, as models also write it.
-	mark = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^\*\*\*+\s*(?:(begin\s+patch|end\s+patch|end\s+of\s+file)[\s*]*$|((?:add|delete|update)\s+file|move\s+to):(.*))`)
-	})
+	mark = lazy.Regexp{Text: `(?i)^\*\*\*+\s*(?:(begin\s+patch|end\s+patch|end\s+of\s+file)[\s*]*$|((?:add|delete|update)\s+file|move\s+to):(.*))`}
 	// version is the signature of git's mails, below the line "-- ".
-	version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+(?:\.\w+)+`) })
+	version = lazy.Regexp{Text: `^\d+(?:\.\w+)+`}
 )
 
 // decoded is the text of a patch that was encoded once more: as the one text with a patch in a JSON value, or as the inside of a JSON string.
@@ -78,7 +71,7 @@ func texts(value any) (out []string) {
 
 // canonical is a line, a mark of the grammar with its own case and blanks.
 func canonical(line string) string {
-	m := mark().FindStringSubmatch(line)
+	m := mark.Get().FindStringSubmatch(line)
 	if m == nil {
 		return line
 	}
@@ -101,12 +94,12 @@ func (p *parser) unwrap() {
 	p.trim()
 	for n := len(p.lines); n > 0; n = len(p.lines) {
 		head, last := p.lines[0], strings.TrimSpace(p.lines[n-1])
-		m := heredoc().FindStringSubmatch(head)
-		fenced := fence().MatchString(head)
+		m := heredoc.Get().FindStringSubmatch(head)
+		fenced := fence.Get().MatchString(head)
 		if m == nil && !fenced {
 			break
 		}
-		if n > 1 && (m != nil && last == m[2] || fenced && fence().MatchString(last)) {
+		if n > 1 && (m != nil && last == m[2] || fenced && fence.Get().MatchString(last)) {
 			p.lines = p.lines[:n-1]
 		}
 		p.lines, p.first = p.lines[1:], p.first+1
@@ -135,7 +128,7 @@ func (p *parser) cut() {
 	}
 	from := slices.IndexFunc(p.lines, func(line string) bool {
 		before, ok := strings.CutSuffix(strings.TrimRight(line, " \t"), begin)
-		return ok && (strings.TrimSpace(before) == "" || quoted().MatchString(before))
+		return ok && (strings.TrimSpace(before) == "" || quoted.Get().MatchString(before))
 	})
 	if from < 0 {
 		if !p.cutHeredoc(operates) {
@@ -168,14 +161,14 @@ func (p *parser) cut() {
 	if n := len(p.lines); p.lines[n-1] != end {
 		last := strings.Trim(p.lines[n-1], "\"' ")
 		if slices.ContainsFunc(head, func(line string) bool {
-			m := word().FindStringSubmatch(line)
-			return m != nil && m[1] == last || fence().MatchString(line) && fence().MatchString(last)
+			m := word.Get().FindStringSubmatch(line)
+			return m != nil && m[1] == last || fence.Get().MatchString(line) && fence.Get().MatchString(last)
 		}) {
 			p.lines = p.lines[:n-1]
 		}
 	}
 	p.shell(head)
-	if len(p.lines) > 1 && environment().MatchString(p.lines[1]) {
+	if len(p.lines) > 1 && environment.Get().MatchString(p.lines[1]) {
 		p.lines[1] = ""
 	}
 }
@@ -189,8 +182,8 @@ func (p *parser) cutHeredoc(operates func(string) bool) bool {
 	if from < 1 || n < 2 {
 		return false
 	}
-	m := word().FindStringSubmatch(p.lines[from-1])
-	if m == nil || !command().MatchString(p.lines[from-1]) || strings.TrimSpace(p.lines[n-1]) != m[1] {
+	m := word.Get().FindStringSubmatch(p.lines[from-1])
+	if m == nil || !command.Get().MatchString(p.lines[from-1]) || strings.TrimSpace(p.lines[n-1]) != m[1] {
 		return false
 	}
 	head := p.lines[:from]
@@ -203,7 +196,7 @@ func (p *parser) cutHeredoc(operates func(string) bool) bool {
 // stands, where all quotes of the patch are written for those.
 func (p *parser) shell(head []string) {
 	at := len(head) - 1
-	for at >= 0 && !command().MatchString(head[at]) {
+	for at >= 0 && !command.Get().MatchString(head[at]) {
 		at--
 	}
 	if at < 0 {
@@ -212,7 +205,7 @@ func (p *parser) shell(head []string) {
 	for _, line := range head[:at+1] {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
 		for {
-			m := change().FindStringSubmatchIndex(line)
+			m := change.Get().FindStringSubmatchIndex(line)
 			if m == nil {
 				break
 			}
@@ -231,9 +224,9 @@ func (p *parser) shell(head []string) {
 			line = line[max(m[1]-1, m[0]+1):] // what ends it may begin the next
 		}
 	}
-	mark := script().FindStringSubmatch(head[at])
+	mark := script.Get().FindStringSubmatch(head[at])
 	if mark == nil {
-		mark = quoted().FindStringSubmatch(strings.TrimSuffix(strings.TrimRight(head[at], " \t"), begin))
+		mark = quoted.Get().FindStringSubmatch(strings.TrimSuffix(strings.TrimRight(head[at], " \t"), begin))
 	}
 	if mark != nil {
 		p.unquote(mark[1])
@@ -259,7 +252,7 @@ func (p *parser) unquote(mark string) {
 
 // cutFences leaves the code block of a unified diff that stands among words.
 func (p *parser) cutFences(operates func(string) bool) {
-	from := slices.IndexFunc(p.lines, func(line string) bool { return fence().MatchString(line) })
+	from := slices.IndexFunc(p.lines, func(line string) bool { return fence.Get().MatchString(line) })
 	if from < 1 || slices.ContainsFunc(p.lines[:from], operates) {
 		p.cutMail(operates)
 		return
@@ -279,7 +272,7 @@ func (p *parser) cutMail(operates func(string) bool) {
 	}
 	p.lines, p.first = p.lines[from:], p.first+from
 	p.trim()
-	if n := len(p.lines); n > 1 && p.lines[n-2] == "-- " && version().MatchString(p.lines[n-1]) {
+	if n := len(p.lines); n > 1 && p.lines[n-2] == "-- " && version.Get().MatchString(p.lines[n-1]) {
 		p.lines = p.lines[:n-2]
 	}
 }

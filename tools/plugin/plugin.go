@@ -14,12 +14,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
+	"tandem/sandbox/lazy"
 	"tandem/tools"
 	"tandem/tools/foreign"
 	"tandem/tools/shell"
@@ -34,7 +33,7 @@ const (
 	maxOutput = 4 << 20
 )
 
-var ids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`) })
+var ids = lazy.Regexp{Text: `^[a-z0-9][a-z0-9._-]{0,39}$`}
 
 // manifest is a plugin.json.
 type manifest struct {
@@ -57,7 +56,7 @@ func Layer(folder string, js []byte) (l tools.Layer, id string, err error) {
 	if err := dec.Decode(&m); err != nil {
 		return l, "", fmt.Errorf("it is not valid: %w", err)
 	}
-	if !ids().MatchString(m.ID) {
+	if !ids.Get().MatchString(m.ID) {
 		return l, "", fmt.Errorf("the id %.60q is not valid: it has 1 to 40 small letters, digits, '.', '_' and '-', and begins with a letter or a digit", m.ID)
 	}
 	if len(m.Tools) > maxTools {

@@ -2,11 +2,10 @@ package quote
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"tandem/filetime/text"
+	"tandem/sandbox/lazy"
 )
 
 // fold takes a difference out of a line, by which a quotation and the text that it means often
@@ -18,8 +17,8 @@ type fold struct {
 }
 
 var (
-	number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *>? *\d+(?: [|→] ?|\t)`) })
-	blanks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[ \t\x{00A0}]+`) })
+	number = lazy.Regexp{Text: `^ *>? *\d+(?: [|→] ?|\t)`}
+	blanks = lazy.Regexp{Text: `[ \t\x{00A0}]+`}
 	quotes = strings.NewReplacer("“", "'", "”", "'", "„", "'", "«", "'", "»", "'", "‘", "'", "’", "'", "‚", "'", `"`, "'", "`", "'")
 )
 
@@ -27,7 +26,7 @@ var (
 func folds() []fold {
 	return []fold{
 		{
-			func(l string) string { return blanks().ReplaceAllString(l, "") },
+			func(l string) string { return blanks.Get().ReplaceAllString(l, "") },
 			func(string, []string, []string) string { return "spaces or tabs that the other has not" },
 		},
 		{
@@ -45,7 +44,7 @@ func folds() []fold {
 			},
 		},
 		{
-			func(l string) string { return strings.TrimSpace(blanks().ReplaceAllString(l, " ")) },
+			func(l string) string { return strings.TrimSpace(blanks.Get().ReplaceAllString(l, " ")) },
 			func(label string, old, file []string) string {
 				for i, l := range old {
 					switch had, has := indent(l), indent(file[i]); {
@@ -128,7 +127,7 @@ func unnumbered(lines []string) ([]string, bool) {
 	var out []string
 	any := false
 	for _, l := range lines {
-		n := len(number().FindString(l))
+		n := len(number.Get().FindString(l))
 		if n == 0 && strings.TrimSpace(l) != "" {
 			return nil, false
 		}

@@ -4,13 +4,13 @@ import "strings"
 
 // awkWords are the words by which a program of awk does more than to print what it reads: it runs
 // commands, reads further files, shows the environment, or loads code.
-var awkWords = part(`\b(?:system|getline|close|fflush|ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|extension|include|load)`)
+var awkWords = expression{text: `\b(?:system|getline|close|fflush|ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|extension|include|load)`}
 
 // awkReads reports whether a program of awk only reads its input and prints. It says so of programs
 // with no |, no comment, no @ and no backslash outside of a text, and with > in conditions alone.
 // Where there is a slash, which may begin a regular expression, texts are not told from the rest.
 func awkReads(program string) bool {
-	if awkWords(program) || strings.ContainsAny(program, "#@`") {
+	if awkWords.match(program) || strings.ContainsAny(program, "#@`") {
 		return false
 	}
 	prints, text := false, false

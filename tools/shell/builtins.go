@@ -13,7 +13,7 @@ func (r *reader) enter(words []value, in []string) (yes, no []string) {
 		return in, in
 	}
 	r.read(in, Read{Path: words[1].text})
-	r.splits = r.splits || !plain(words[1].text)
+	r.splits = r.splits || !plain.match(words[1].text)
 	for _, dir := range in {
 		yes = union(yes, []string{joinPath(dir, words[1].text)})
 	}
@@ -51,12 +51,12 @@ func (r *reader) readsLine(args []value) {
 
 // shellOption is a word of the builtin set after which a line runs less than without it, and
 // nothing else: it ends at a failure or at a variable that is not set.
-var shellOption = pattern(`[-+][eu]*o?|errexit|nounset|pipefail`)
+var shellOption = expression{whole: true, text: `[-+][eu]*o?|errexit|nounset|pipefail`}
 
 // options judges the builtin set.
 func (r *reader) options(args []value) {
 	for _, a := range args {
-		if !a.exact || !shellOption(a.text) {
+		if !a.exact || !shellOption.match(a.text) {
 			r.refuse("sets options of the shell that are not understood")
 		}
 	}
@@ -82,7 +82,7 @@ func (r *reader) declares(c *syntax.DeclClause, in []string) {
 		if a.Value != nil {
 			v = r.quoted(a.Value, in)
 		}
-		if !v.exact || !harmlessEnv(a.Name.Value+"="+v.text) {
+		if !v.exact || !harmlessEnv.match(a.Name.Value+"="+v.text) {
 			r.set(a.Name.Value, v)
 		}
 	}
@@ -92,12 +92,12 @@ func (r *reader) declares(c *syntax.DeclClause, in []string) {
 }
 
 // oneLine is the option of a shell that its line stands behind.
-var oneLine = pattern(`-[eu]*c`)
+var oneLine = expression{whole: true, text: `-[eu]*c`}
 
 // shellLine judges a line that is given to another shell. It sees no variable of this one, and
 // changes none.
 func (r *reader) shellLine(words []value, in []string) {
-	if len(words) != 3 || !words[1].exact || !oneLine(words[1].text) || !words[2].exact {
+	if len(words) != 3 || !words[1].exact || !oneLine.match(words[1].text) || !words[2].exact {
 		r.refuse("runs a shell with more than a line")
 		return
 	}

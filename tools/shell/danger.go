@@ -6,47 +6,39 @@ import (
 	"strings"
 )
 
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
-
 var (
 	// users take the rights of another user. stops end the system. disks make or destroy file
 	// systems.
-	users = set("sudo sudoedit su doas pkexec run0 runuser")
-	stops = set("shutdown reboot halt poweroff telinit")
-	disks = set("mkswap wipefs blkdiscard fdisk sfdisk cfdisk gdisk sgdisk cgdisk parted mke2fs")
+	users = wordSet{list: "sudo sudoedit su doas pkexec run0 runuser"}
+	stops = wordSet{list: "shutdown reboot halt poweroff telinit"}
+	disks = wordSet{list: "mkswap wipefs blkdiscard fdisk sfdisk cfdisk gdisk sgdisk cgdisk parted mke2fs"}
 	// shells run a line that is given with -c, or what they read.
-	shells = set("sh bash dash ash zsh ksh mksh fish")
+	shells = wordSet{list: "sh bash dash ash zsh ksh mksh fish"}
 	// changes are builtins after which a later command may be another one, and what runs what it is
 	// given.
-	changes = set("alias unalias set shopt enable hash bind complete compopt compgen unset read readarray mapfile getopts eval exec " +
-		"source . trap export declare typeset local readonly let umask ulimit pushd popd coproc disown fc history")
-	reserved = set("if then elif else fi time for in until while do done case esac coproc select function { } [[ ]] !")
+	changes = wordSet{list: "alias unalias set shopt enable hash bind complete compopt compgen unset read readarray mapfile getopts eval exec " +
+		"source . trap export declare typeset local readonly let umask ulimit pushd popd coproc disown fc history"}
+	reserved = wordSet{list: "if then elif else fi time for in until while do done case esac coproc select function { } [[ ]] !"}
 	// interpreters run what they read, whatever their version.
 	interpreters = []string{"python", "perl", "ruby", "node", "php", "lua", "deno", "bun", "osascript"}
 	// system are folders that a system consists of, by their first name.
-	system = set("/ /bin /boot /dev /etc /home /lib /lib32 /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var /mnt /media " +
-		"/usr/bin /usr/lib /usr/local /usr/share /usr/sbin /var/lib /Users /System /Library /Applications /Volumes /private")
+	system = wordSet{list: "/ /bin /boot /dev /etc /home /lib /lib32 /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var /mnt /media " +
+		"/usr/bin /usr/lib /usr/local /usr/share /usr/sbin /var/lib /Users /System /Library /Applications /Volumes /private"}
 )
 
 // judge says what is forbidden and dangerous of a command as such, without what it runs.
 func (s *search) judge(name string, words []word, many bool) {
 	args := words[1:]
 	switch {
-	case users[name]:
+	case users.has(name):
 		s.forbid("it takes the rights of another user (" + name + ")")
-	case stops[name],
+	case stops.has(name),
 		name == "init" && len(args) > 0 && (args[0].text == "0" || args[0].text == "6"),
-		name == "systemctl" && slices.ContainsFunc(args, func(w word) bool { return stops[w.text] || w.text == "kexec" }):
+		name == "systemctl" && slices.ContainsFunc(args, func(w word) bool { return stops.has(w.text) || w.text == "kexec" }):
 		s.forbid("it ends the system (" + name + ")")
-	case disks[name], strings.HasPrefix(name, "mkfs"):
+	case disks.has(name), strings.HasPrefix(name, "mkfs"):
 		s.forbid("it makes or destroys file systems (" + name + ")")
-	case writers[name] && slices.ContainsFunc(args, func(w word) bool { return device(strings.TrimPrefix(w.text, "of=")) }):
+	case writers.has(name) && slices.ContainsFunc(args, func(w word) bool { return device(strings.TrimPrefix(w.text, "of=")) }):
 		s.forbid("it writes to a device that holds a file system")
 	case name == "kill" && len(args) > 1 && args[len(args)-1].text == "-1":
 		s.forbid("it ends every process of the user")
@@ -64,7 +56,7 @@ func (s *search) judge(name string, words []word, many bool) {
 			s.spare(name, args, true)
 		}
 	case "find":
-		if slices.ContainsFunc(args, func(w word) bool { return w.text == "-delete" || destroyers[base(w)] }) {
+		if slices.ContainsFunc(args, func(w word) bool { return w.text == "-delete" || destroyers.has(base(w)) }) {
 			s.spare(name, args, true)
 		}
 	}
@@ -100,10 +92,10 @@ func (s *search) operandsOf(args []word) (paths []string) {
 }
 
 // writers are programs that write to their operands.
-var writers = set("dd tee cp mv install shred cat truncate sponge badblocks hdparm")
+var writers = wordSet{list: "dd tee cp mv install shred cat truncate sponge badblocks hdparm"}
 
 // destroyers are what find must not run for everything.
-var destroyers = set("rm rmdir unlink mv shred chmod chown chgrp truncate")
+var destroyers = wordSet{list: "rm rmdir unlink mv shred chmod chown chgrp truncate"}
 
 // device says that a path is of a device that holds a file system, or the memory.
 func device(p string) bool {
@@ -145,7 +137,7 @@ func (s *search) kept(p string, some bool) bool {
 		}
 		p, some = path.Clean(dir), true
 	}
-	if system[p] || p == "~" {
+	if system.has(p) || p == "~" {
 		return true
 	}
 	return slices.ContainsFunc(s.keep, func(k string) bool {

@@ -396,7 +396,7 @@ func readsAlone(argv []string) bool {
 	case "test", "cd":
 		return true
 	case "set":
-		return !slices.ContainsFunc(argv[1:], func(a string) bool { return !shellOption(a) })
+		return !slices.ContainsFunc(argv[1:], func(a string) bool { return !shellOption.match(a) })
 	case "export":
 		return argv[1] == "x=a"
 	}

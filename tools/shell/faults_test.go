@@ -50,23 +50,23 @@ func TestFaultT13Forbidden(t *testing.T) {
 		"rm -rf /", "rm -r ~", "rm -R /w/app", "rm --recursive /w", "mv / x", "mv ~ x", "chmod -R 777 /", "chown -R a /etc", "chgrp --recursive a /usr",
 		"find / -delete", "find / -exec rm {} +", "find ~ -exec chmod 777 {} +", "f() { f | f & }; f", "x > /dev/sda", "x >> /dev/mem", "x >| /dev/nvme0n1", "x &> /dev/dm-0",
 	}
-	for name := range users {
+	for name := range strings.FieldsSeq(users.list) {
 		lines = append(lines, name+" ls")
 	}
-	for name := range stops {
+	for name := range strings.FieldsSeq(stops.list) {
 		lines = append(lines, name, "systemctl "+name)
 	}
-	for name := range disks {
+	for name := range strings.FieldsSeq(disks.list) {
 		lines = append(lines, name+" x")
 	}
 	for _, dev := range []string{"sda", "hda1", "vda", "xvdb", "nvme0n1", "mmcblk0", "disk0", "rdisk1", "mapper/x", "dm-0", "md0", "loop0", "nbd0", "mem", "kmem", "port"} {
 		lines = append(lines, "x > /dev/"+dev)
-		for name := range writers {
+		for name := range strings.FieldsSeq(writers.list) {
 			lines = append(lines, name+" a /dev/"+dev)
 		}
 		lines = append(lines, "dd if=a of=/dev/"+dev)
 	}
-	for dir := range system {
+	for dir := range strings.FieldsSeq(system.list) {
 		lines = append(lines, "rm -rf "+dir, "rm -rf "+strings.TrimSuffix(dir, "/")+"/*")
 	}
 	for _, line := range lines {

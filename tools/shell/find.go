@@ -107,7 +107,7 @@ func (s *search) line(text string) (stmts []*syntax.Stmt, err error) {
 }
 
 // keywords begin something that has an end.
-var keywords = set("if while until for case select time function coproc")
+var keywords = wordSet{list: "if while until for case select time function coproc"}
 
 // parsable says that a text is within the limits of what is parsed.
 func parsable(text string) bool {
@@ -125,7 +125,7 @@ func parsable(text string) bool {
 			}
 			continue
 		case ' ', '\t', '\n':
-			if keywords[text[begun:i]] {
+			if keywords.has(text[begun:i]) {
 				words++
 			}
 			begun = i + 1
@@ -278,7 +278,7 @@ func (s *search) command(words []word, names []string, many bool) {
 			return
 		}
 		name := base(words[0])
-		if name[0] == '%' || reserved[name] { // % is a job; mvdan/sh takes some reserved words for commands
+		if name[0] == '%' || reserved.has(name) { // % is a job; mvdan/sh takes some reserved words for commands
 			s.runs = true
 		}
 		if strings.ContainsAny(name, unknown+"*?{") {
@@ -290,10 +290,10 @@ func (s *search) command(words []word, names []string, many bool) {
 		if row == nil {
 			s.writes(name, words[1:])
 		}
-		if changes[name] || name == "printf" && assigns(words) {
+		if changes.has(name) || name == "printf" && assigns(words) {
 			s.runs = true
 		}
-		if shells[name] {
+		if shells.has(name) {
 			s.shell(words)
 			return
 		}
@@ -429,7 +429,7 @@ func (s *search) loose(words []word) {
 	removed := false
 	for i, w := range words {
 		switch name := base(w); {
-		case users[name]:
+		case users.has(name):
 			s.forbid("it takes the rights of another user (" + name + ")")
 		case name == "rm" && !removed: // the words behind a further one are among its operands
 			s.judge(name, words[i:], true)

@@ -184,7 +184,7 @@ func (s *search) reads(stmt *syntax.Stmt) {
 		return
 	}
 	name, args := interpreter(words)
-	lines := shells[name] || words[0].text == "eval"
+	lines := shells.has(name) || words[0].text == "eval"
 	if name == "" && !lines {
 		return
 	}
@@ -278,7 +278,7 @@ func runsInput(args []word) bool {
 func interpreter(words []word) (name string, args []word) {
 	for len(words) > 0 {
 		name := base(words[0])
-		if shells[name] || slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")) {
+		if shells.has(name) || slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")) {
 			return name, words[1:]
 		}
 		row := runners()[name]

@@ -62,9 +62,9 @@ func rowOf(rows map[string]*program, argv []string) (p *program, words int) {
 // builtinGit are the subcommands of git that a person knows, and that no alias can replace. What
 // only reads has a row in programs.txt. Plumbing that writes is not here: it does what one of these
 // does under another name.
-var builtinGit = set("add am apply archive bisect branch bundle checkout cherry-pick clean clone commit config fetch format-patch gc init " +
+var builtinGit = wordSet{list: "add am apply archive bisect branch bundle checkout cherry-pick clean clone commit config fetch format-patch gc init " +
 	"lfs merge mv notes pull push rebase remote reset restore revert rm sparse-checkout stash submodule switch tag worktree diff log show " +
-	"status help version reflog grep blame")
+	"status help version reflog grep blame"}
 
 // Spellings are the forms in which a prohibition is compared with a command: as it stands, by the
 // name of its program, and for git without the options in front of its subcommand. A subcommand
@@ -100,7 +100,7 @@ func Spellings(argv []string) [][]string {
 	case len(args) < front:
 		forms = append(forms, append([]string{name}, args...))
 	}
-	if row, _ := rowOf(programs(), append([]string{name}, args...)); row == nil && !builtinGit[args[0]] {
+	if row, _ := rowOf(programs(), append([]string{name}, args...)); row == nil && !builtinGit.has(args[0]) {
 		forms = append(forms, []string{name, ""})
 	}
 	return forms

@@ -106,7 +106,7 @@ func (v value) split() value {
 		switch {
 		case r.Extent != Itself || r.Glob:
 			v.names[i].Split, v.many = true, true
-		case !plain(r.Path):
+		case !plain.match(r.Path):
 			return value{free: true, dash: true, many: true}
 		}
 	}
@@ -114,14 +114,16 @@ func (v value) split() value {
 }
 
 // plain is a text that is one word, and that nothing is expanded in.
-var plain = pattern(`[A-Za-z0-9_./:@%+,=-]+`)
+var plain = expression{whole: true, text: `[A-Za-z0-9_./:@%+,=-]+`}
 
 // Variables that a line may show, and what they are. PWD is the folder.
-var shownVariables = map[string]func() value{
-	"PWD": func() value { return value{names: []Read{{Path: "."}}} }, "HOME": number, "OLDPWD": number, "TMPDIR": number, "SHELL": number,
-	"PATH": anything, "USER": anything, "LOGNAME": anything, "LANG": anything, "TERM": anything, "HOSTNAME": anything, "BASH_VERSION": anything,
-	"RANDOM": number, "SECONDS": number, "LINENO": number, "UID": number, "EUID": number, "PPID": number, "?": number, "#": number, "$": number,
-}
+var shownVariables = sync.OnceValue(func() map[string]func() value {
+	return map[string]func() value{
+		"PWD": func() value { return value{names: []Read{{Path: "."}}} }, "HOME": number, "OLDPWD": number, "TMPDIR": number, "SHELL": number,
+		"PATH": anything, "USER": anything, "LOGNAME": anything, "LANG": anything, "TERM": anything, "HOSTNAME": anything, "BASH_VERSION": anything,
+		"RANDOM": number, "SECONDS": number, "LINENO": number, "UID": number, "EUID": number, "PPID": number, "?": number, "#": number, "$": number,
+	}
+})
 
 // number is a text that is known only when the line runs, and no option: a number, or an absolute
 // path.
@@ -130,8 +132,8 @@ func number() value { return value{free: true} }
 // settable are the variables that a line may set: those that no program and no part of the shell
 // reads.
 var (
-	settableName = pattern(`[a-z_][a-z0-9_]*|[A-Z]|` + settableWord + `(?:_` + settableWord + `)*`)
-	unsettable   = set("_ histchars auto_resume LINES")
+	settableName = expression{whole: true, text: `[a-z_][a-z0-9_]*|[A-Z]|` + settableWord + `(?:_` + settableWord + `)*`}
+	unsettable   = wordSet{list: "_ histchars auto_resume LINES"}
 )
 
 // settableWord is a word of the names that people give to variables of their own: no variable of a
@@ -139,12 +141,12 @@ var (
 const settableWord = `(?:FOO|BAR|BAZ|QUX|MY|VAR|VALUE|FILES?|DIRS?|NAMES?|LINES?|COUNT|TOTAL|OUT|RESULT|ROOT|SRC|TEST|DEBUG|VERBOSE|CI|APP|ITEM)[0-9]*`
 
 func settable(name string) bool {
-	return settableName(name) && !unsettable[name] && !strings.HasSuffix(name, "_proxy") && !strings.HasPrefix(name, "npm_")
+	return settableName.match(name) && !unsettable.has(name) && !strings.HasSuffix(name, "_proxy") && !strings.HasPrefix(name, "npm_")
 }
 
 // harmlessEnv are variables that may stand in front of a command, with these values.
-var harmlessEnv = pattern(`(?:LC_[A-Z]+|LANG|LANGUAGE)=[A-Za-z0-9_.@-]*|(?:NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT)=[0-9]*|` +
-	`(?:GIT_PAGER|PAGER)=cat|TERM=dumb|TZ=(?:UTC|GMT)`)
+var harmlessEnv = expression{whole: true, text: `(?:LC_[A-Z]+|LANG|LANGUAGE)=[A-Za-z0-9_.@-]*|(?:NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT)=[0-9]*|` +
+	`(?:GIT_PAGER|PAGER)=cat|TERM=dumb|TZ=(?:UTC|GMT)`}
 
 // reader judges the commands of a line in the order in which bash runs them, with the folders that
 // each may run in.
@@ -171,7 +173,7 @@ func readOnly(ctx context.Context, stmts []*syntax.Stmt, dir string) (reads []Re
 	if len(stmts) == 0 {
 		return nil, false, "runs nothing"
 	}
-	r := (&reader{ctx: ctx, stdin: anything(), splits: !plain(dir)}).settled(stmts, []string{""})
+	r := (&reader{ctx: ctx, stdin: anything(), splits: !plain.match(dir)}).settled(stmts, []string{""})
 	return r.reads, r.searches, r.opaque
 }
 
@@ -507,7 +509,7 @@ func (r *reader) simple(c *syntax.CallExpr, in []string) (yes, no []string) {
 			r.set(a.Name.Value, v)
 		case a.Name.Value == "IFS" && v.exact && wordOf(c.Args[0]).text == "read":
 		case settable(a.Name.Value) && !r.assigned[a.Name.Value]:
-		case !v.exact || !harmlessEnv(a.Name.Value+"="+v.text):
+		case !v.exact || !harmlessEnv.match(a.Name.Value+"="+v.text):
 			r.refuse("sets variables for a command")
 		}
 	}
@@ -662,7 +664,7 @@ func (r *reader) param(p *syntax.ParamExp, in []string) value {
 	}
 	name := p.Param.Value
 	v, known := r.vars[name]
-	switch of := shownVariables[name]; {
+	switch of := shownVariables()[name]; {
 	case known:
 	case name == "PWD" && r.splits:
 		v = anything()
@@ -800,7 +802,7 @@ func namesPrinted(words []word) value {
 		if len(words) > 1 && options("") {
 			v := value{dash: true}
 			for _, o := range operands {
-				if !plain(o) {
+				if !plain.match(o) {
 					return anything()
 				}
 				v.names = append(v.names, Read{Path: o})
@@ -1015,7 +1017,7 @@ func (r *reader) runner(row *program, words []value, argv []string, in []string)
 		return
 	}
 	for _, w := range words[1:at] {
-		if name, _, _ := strings.Cut(w.text, "="); row.flags["ASSIGN"] && !settable(name) && !harmlessEnv(w.text) {
+		if name, _, _ := strings.Cut(w.text, "="); row.flags["ASSIGN"] && !settable(name) && !harmlessEnv.match(w.text) {
 			r.refuse("sets variables for a command")
 		}
 	}

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -241,7 +240,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 		case "rev":
 			reads = append(reads, revPaths(value)...)
 		}
-		return kinds[o.kind](value)
+		return kinds()[o.kind](value)
 	}
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -349,7 +348,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 				}
 				continue
 			}
-			if !kinds[e.kind](o) {
+			if !kinds()[e.kind](o) {
 				return nil, shown(o)
 			}
 			switch e.kind {
@@ -363,7 +362,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 				if _, file, ok := strings.Cut(o, ":"); e.kind == "object" && ok && file != "" {
 					files++
 				} else {
-					object = object || e.kind == "object" && !isHead(o)
+					object = object || e.kind == "object" && !isHead.match(o)
 				}
 			}
 		}
@@ -385,7 +384,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 		switch {
 		case strings.HasPrefix(o, unknown):
 			return nil, later
-		case !kinds["rev"](o):
+		case !kinds()["rev"](o):
 			return nil, shown(o)
 		case excludes(o):
 			continue
@@ -431,7 +430,7 @@ func revPaths(o string) (reads []Read) {
 }
 
 // isHead says that an operand of git is a commit for certain: the present one, or one before it.
-var isHead = pattern(`(?:HEAD|@)(?:[~^][0-9]*)*`)
+var isHead = expression{whole: true, text: `(?:HEAD|@)(?:[~^][0-9]*)*`}
 
 // revision is a revision or a path.
 func revision(s string) bool {
@@ -441,56 +440,52 @@ func revision(s string) bool {
 // excludes says that an operand of git leaves out files.
 func excludes(o string) bool { return strings.HasPrefix(o, ":!") || strings.HasPrefix(o, ":^") }
 
-func isNumber(s string) bool { return kinds["num"](s) }
+func isNumber(s string) bool { return kinds()["num"](s) }
 
 // pattern matches whole texts.
-func pattern(expr string) func(string) bool { return part(`^(?:` + expr + `)$`) }
-
-// part matches texts with a part that is as expr says. It is compiled when it is first needed.
-func part(expr string) func(string) bool {
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-	return func(s string) bool { return compiled().MatchString(s) }
-}
+func pattern(text string) func(string) bool { return (&expression{whole: true, text: text}).match }
 
 // kinds say which values and operands are permitted. Of path, below and rev is reported what they
 // read.
-var kinds = map[string]func(string) bool{
-	"object": revision,
-	"text":   func(string) bool { return true },
-	// A duration.
-	"secs":  pattern(`[0-9]+(?:\.[0-9]+)?[smhd]?`),
-	"awk":   awkReads,
-	"num":   pattern(`[+-]?[0-9]+[bkKMGT]?`),
-	"path":  func(s string) bool { return s != "" },
-	"below": func(s string) bool { return s != "" },
-	// A file for programs that take host:file for one of another host, or find files by patterns of
-	// their own.
-	"archive": pattern(`-|[^-:*?\[\\][^:*?\[\\]*`),
-	// A path with magic, such as :(attr), is none of these, but for one that leaves files out.
-	"rev": revision,
-	// The content of a submodule is not in the index of the repository.
-	"submodule": pattern(`short|log`),
-	// Addresses and p, = or q; or a substitution without the flags e and w.
-	"sed": pattern(sedScript + `(?:;` + sedScript + `)*;?`),
-	// Bash has %n, which sets a variable, and an option that does.
-	"fmt": func(s string) bool { return !strings.HasPrefix(s, "-") && !assigning(s) },
-	// What git prints with %G is what gpg says, which the configuration names.
-	"gitfmt": func(s string) bool { return !strings.Contains(s, "%G") },
-	"date":   func(s string) bool { return strings.HasPrefix(s, "+") },
-	// Modules and files of jq are read by words.
-	"jq":    func(s string) bool { return !jqReads(s) },
-	"gomod": pattern(`readonly|vendor`),
-	// Names of targets, files, packages and branches, which no program reads as more than that.
-	"word":   pattern(`[A-Za-z0-9_./:%+][A-Za-z0-9_./:@%+~^-]*`),
-	"remote": pattern(`origin|upstream`),
-	// What stands behind -O, -W, -s, -f and -m of a compiler, but for what names a program, such as
-	// -Wl,-plugin.
-	"cflag":    pattern(`[a-z0-9+=-]*`),
-	"cstd":     pattern(`td=[a-z0-9+:]+`),
-	"cfeature": pattern(`PIC|PIE|pic|pie|no-[a-z0-9-]+|sanitize=[a-z,]+|openmp`),
-	"cmachine": pattern(`32|64|(?:arch|tune)=[a-z0-9.+-]+`),
-	"gitkey":   pattern(`(user|core|init|branch|remote|pull|push|merge|diff|color|alias|commit|fetch|rebase|status|log)\..*`),
-}
+var kinds = sync.OnceValue(func() map[string]func(string) bool {
+	return map[string]func(string) bool{
+		"object": revision,
+		"text":   func(string) bool { return true },
+		// A duration.
+		"secs":  pattern(`[0-9]+(?:\.[0-9]+)?[smhd]?`),
+		"awk":   awkReads,
+		"num":   pattern(`[+-]?[0-9]+[bkKMGT]?`),
+		"path":  func(s string) bool { return s != "" },
+		"below": func(s string) bool { return s != "" },
+		// A file for programs that take host:file for one of another host, or find files by patterns of
+		// their own.
+		"archive": pattern(`-|[^-:*?\[\\][^:*?\[\\]*`),
+		// A path with magic, such as :(attr), is none of these, but for one that leaves files out.
+		"rev": revision,
+		// The content of a submodule is not in the index of the repository.
+		"submodule": pattern(`short|log`),
+		// Addresses and p, = or q; or a substitution without the flags e and w.
+		"sed": pattern(sedScript + `(?:;` + sedScript + `)*;?`),
+		// Bash has %n, which sets a variable, and an option that does.
+		"fmt": func(s string) bool { return !strings.HasPrefix(s, "-") && !assigning(s) },
+		// What git prints with %G is what gpg says, which the configuration names.
+		"gitfmt": func(s string) bool { return !strings.Contains(s, "%G") },
+		"date":   func(s string) bool { return strings.HasPrefix(s, "+") },
+		// Modules and files of jq are read by words.
+		"jq":    func(s string) bool { return !jqReads.match(s) },
+		"gomod": pattern(`readonly|vendor`),
+		// Names of targets, files, packages and branches, which no program reads as more than that.
+		"word":   pattern(`[A-Za-z0-9_./:%+][A-Za-z0-9_./:@%+~^-]*`),
+		"remote": pattern(`origin|upstream`),
+		// What stands behind -O, -W, -s, -f and -m of a compiler, but for what names a program, such as
+		// -Wl,-plugin.
+		"cflag":    pattern(`[a-z0-9+=-]*`),
+		"cstd":     pattern(`td=[a-z0-9+:]+`),
+		"cfeature": pattern(`PIC|PIE|pic|pie|no-[a-z0-9-]+|sanitize=[a-z,]+|openmp`),
+		"cmachine": pattern(`32|64|(?:arch|tune)=[a-z0-9.+-]+`),
+		"gitkey":   pattern(`(user|core|init|branch|remote|pull|push|merge|diff|color|alias|commit|fetch|rebase|status|log)\..*`),
+	}
+})
 
 const (
 	sedAddress = `(?:[0-9]+|\$|/[^/\\\n]*/)`
@@ -504,13 +499,13 @@ const (
 
 // jqReads finds the words by which a program of jq reads more than its operands: modules, and the
 // environment.
-var jqReads = part(`\b(import|include|modulemeta|env|ENV)\b`)
+var jqReads = expression{text: `\b(import|include|modulemeta|env|ENV)\b`}
 
-var assigningFormat = part(`%[^%a-zA-Z]*[hlLqjzt]*n`)
+var assigningFormat = expression{text: `%[^%a-zA-Z]*[hlLqjzt]*n`}
 
 // assigning says that a format of printf sets a variable.
 func assigning(format string) bool {
-	return assigningFormat(format)
+	return assigningFormat.match(format)
 }
 
 // assigns says that a call of printf may set a variable.

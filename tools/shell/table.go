@@ -118,7 +118,7 @@ func row(permitted string) *program {
 			if last := f[len(f)-1]; last == '?' || last == '*' {
 				kind, count = f[:len(f)-1], last
 			}
-			if rowFlags[kind] {
+			if rowFlags.has(kind) {
 				p.flags[kind] = true
 				continue
 			}
@@ -156,6 +156,4 @@ func row(permitted string) *program {
 // option with ^ is given; TRACKED shows content of what git tracks, unless an option with % says
 // otherwise; PATHS says that operands behind -- are paths alone; ANY only reads whatever words it
 // is given, options among them; the others are about runners, see runners.txt.
-var rowFlags = map[string]bool{
-	"WHOLE": true, "DASHES": true, "NUMBERS": true, "RAW": true, "SEARCHES": true, "HERE": true, "TRACKED": true, "PATHS": true, "MANY": true, "ANY": true, "SKIP": true, "ASSIGN": true, "LINE": true,
-}
+var rowFlags = wordSet{list: "WHOLE DASHES NUMBERS RAW SEARCHES HERE TRACKED PATHS MANY ANY SKIP ASSIGN LINE"}

@@ -118,8 +118,8 @@ func braces(w *syntax.Word) bool {
 // A word with braces that bash reads in one way: lists, and ranges of numbers or letters, which are
 // not within each other.
 var (
-	bracedText = pattern(`(?:` + bracedChar + `*\{(?:` + bracedChar + `*(?:,` + bracedChar + `*)+|` + bracedRange + `)\})+` + bracedChar + `*`)
-	rangeText  = pattern(bracedRange)
+	bracedText = expression{whole: true, text: `(?:` + bracedChar + `*\{(?:` + bracedChar + `*(?:,` + bracedChar + `*)+|` + bracedRange + `)\})+` + bracedChar + `*`}
+	rangeText  = expression{whole: true, text: bracedRange}
 )
 
 const (
@@ -138,7 +138,7 @@ func expanded(w *syntax.Word) []string {
 		}
 		text += lit.Value
 	}
-	if !bracedText(text) {
+	if !bracedText.match(text) {
 		return nil
 	}
 	out := []string{""}
@@ -146,7 +146,7 @@ func expanded(w *syntax.Word) []string {
 		before, rest, _ := strings.Cut(text, "{")
 		inner, after, _ := strings.Cut(rest, "}")
 		items := strings.Split(inner, ",")
-		if rangeText(inner) {
+		if rangeText.match(inner) {
 			items = between(inner)
 		}
 		var next []string

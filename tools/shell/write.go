@@ -9,9 +9,9 @@ import (
 // Programs whose operands are written: all of them, or the last one, which may be a folder that the
 // others come to lie in. edited are those that write their operands where an option -i stands.
 var (
-	written = set("tee touch rm rmdir unlink mkdir truncate shred chmod chown chgrp mkfifo mknod sponge ed ex vi vim nvim nano patch")
-	copied  = set("cp mv ln install rsync scp")
-	edited  = set("sed perl ruby gawk")
+	written = wordSet{list: "tee touch rm rmdir unlink mkdir truncate shred chmod chown chgrp mkfifo mknod sponge ed ex vi vim nvim nano patch"}
+	copied  = wordSet{list: "cp mv ln install rsync scp"}
+	edited  = wordSet{list: "sed perl ruby gawk"}
 )
 
 // writes notes the files that a command writes by its operands, as far as these are known.
@@ -36,7 +36,7 @@ func (s *search) writes(name string, args []word) {
 			options = false
 		case option == "--target-directory" && joined:
 			into = value
-		case copied[name] && name != "rsync" && (option == "-t" || option == "--target-directory"):
+		case copied.has(name) && name != "rsync" && (option == "-t" || option == "--target-directory"):
 			into = next().text
 			i++
 		case option == "--output" && joined:
@@ -47,11 +47,11 @@ func (s *search) writes(name string, args []word) {
 	}
 	last := len(operands) - 1
 	switch {
-	case written[name], edited[name] && flag(args, "i", "in-place"):
+	case written.has(name), edited.has(name) && flag(args, "i", "in-place"):
 		for _, w := range operands {
 			s.write(w)
 		}
-	case copied[name] && last >= 0:
+	case copied.has(name) && last >= 0:
 		if name == "mv" {
 			for _, w := range operands {
 				s.write(w)

@@ -12,9 +12,7 @@ import (
 	"go/token"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/tailscale/hujson"
@@ -22,6 +20,7 @@ import (
 	shell "mvdan.cc/sh/v3/syntax"
 
 	"tandem/filetime/text/show"
+	"tandem/sandbox/lazy"
 )
 
 // brackets is how many of them are opened at most in a text that is parsed: some of the parsers are
@@ -41,7 +40,7 @@ const most = 1 << 20
 // comments or YAML that is made from a template, is not asked of it after.
 func Broken(path, before, after string) string {
 	check := languages(path)
-	if check == nil && filepath.Ext(path) == "" && shebang().MatchString(after) {
+	if check == nil && filepath.Ext(path) == "" && shebang.Get().MatchString(after) {
 		check = script
 	}
 	if check == nil || !checkable(after) {
@@ -139,7 +138,7 @@ func plain(before, after string) error {
 	return fmt.Errorf("line %d: %w", 1+strings.Count(after[:min(int(at), len(after))], "\n"), err)
 }
 
-var hujsonPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^hujson: (?:line (\d+), column \d+): `) })
+var hujsonPlace = lazy.Regexp{Text: `^hujson: (?:line (\d+), column \d+): `}
 
 // comments is JSON with comments and trailing commas.
 func comments(_, after string) error {
@@ -147,7 +146,7 @@ func comments(_, after string) error {
 	if err == nil {
 		return nil
 	}
-	return errors.New(hujsonPlace().ReplaceAllString(err.Error(), "line $1: "))
+	return errors.New(hujsonPlace.Get().ReplaceAllString(err.Error(), "line $1: "))
 }
 
 // yamlDocuments is a stream of YAML documents. They are not composed, so that aliases cost nothing.
@@ -183,29 +182,24 @@ func tomlDocument(_, after string) error {
 const compounds = 10_000
 
 var (
-	shebang  = lazy(`^#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|a)?sh\b`)
-	compound = lazy(`\b(?:if|while|until|for|case|select|function|time|coproc)\b|[!({]`)
+	shebang  = lazy.Regexp{Text: `^#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|a)?sh\b`}
+	compound = lazy.Regexp{Text: `\b(?:if|while|until|for|case|select|function|time|coproc)\b|[!({]`}
 	// structural is what the parser says of commands and their ends. Of what stands within
 	// expansions and expressions it knows more than bash, which looks at that when it runs it, and
 	// differs with it here and there.
-	structural = lazy("reached EOF|must end with|can only be used|can only immediately follow|must be separated by &|unclosed here-document|" +
-		"must be followed by (?:a statement|`then`|`do`|`in`)")
+	structural = lazy.Regexp{Text: "reached EOF|must end with|can only be used|can only immediately follow|must be separated by &|unclosed here-document|" +
+		"must be followed by (?:a statement|`then`|`do`|`in`)"}
 )
-
-// lazy compiles an expression when it is first needed.
-func lazy(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 // script is a shell script as bash reads it, which reads what dash does. One whose first line names
 // another shell is not parsed.
 func script(_, after string) error {
-	if strings.HasPrefix(after, "#!") && !shebang().MatchString(after) || len(compound().FindAllStringIndex(after, compounds)) == compounds {
+	if strings.HasPrefix(after, "#!") && !shebang.Get().MatchString(after) || len(compound.Get().FindAllStringIndex(after, compounds)) == compounds {
 		return nil
 	}
 	_, err := shell.NewParser(shell.Variant(shell.LangBash)).Parse(strings.NewReader(after), "")
 	var fault shell.ParseError
-	if !errors.As(err, &fault) || !structural().MatchString(fault.Text) {
+	if !errors.As(err, &fault) || !structural.Get().MatchString(fault.Text) {
 		return nil
 	}
 	return fmt.Errorf("line %d: %s", fault.Pos.Line(), fault.Text)

@@ -56,16 +56,28 @@ func named(name string) (set, bool) {
 	return out.without(span{surrogates, lastSurrogate}), true
 }
 
-func mustNamed(name string) func() set {
-	return sync.OnceValue(func() set { s, _ := named(name); return s })
+// class is a named class, made when it is first asked for.
+type class struct {
+	name string
+	once sync.Once
+	set  set
+}
+
+func (c *class) get() set {
+	c.once.Do(func() { c.set, _ = named(c.name) })
+	return c.set
 }
 
 // The classes of one letter, as Rust has them: all of Unicode.
 var (
-	words  = mustNamed(`\w`)
-	digits = mustNamed(`\d`)
-	spaces = mustNamed(`\s`)
+	wordClass  = class{name: `\w`}
+	digitClass = class{name: `\d`}
+	spaceClass = class{name: `\s`}
 )
+
+func words() set  { return wordClass.get() }
+func digits() set { return digitClass.get() }
+func spaces() set { return spaceClass.get() }
 
 // orbits are the characters that have other cases, each with the others.
 var orbits = sync.OnceValue(func() map[rune][]rune {
