@@ -558,7 +558,10 @@ func (d *delivery) told() int {
 
 // look takes the changes in: the edit as it was sent, else as an editor shows it that keeps the final line end. f.mu is held.
 func (a *attempt) look(d *delivery) input {
-	place := func(t text.Text) text.Set { return a.reposition(t, d.ranges) }
+	placed := func(down int) func(text.Text) text.Set {
+		return func(t text.Text) text.Set { return a.reposition(t, lowered(d.ranges, down)) }
+	}
+	place := placed(0)
 	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
 	before := d.trail
 	d.trail.follow(d, place, again)
@@ -573,9 +576,7 @@ func (a *attempt) look(d *delivery) input {
 			in, found = kept, as
 		}
 	}
-	if (in == without || in == met) && !d.trail.wrong.begun() && a.partTyping(d, before.at, place) {
-		d.trail, d.kept = before, nil
-		d.trail.follow(d, place, again)
+	if (in == without || in == met) && !d.trail.wrong.begun() && a.partTyping(d, before.at, placed) {
 		in, found = d.trail.shows()
 	}
 	if found != nil || !a.f.open() {
@@ -644,17 +645,35 @@ func (a *attempt) reposition(t text.Text, edits []TextEdit) text.Set {
 	return out
 }
 
-// partTyping parts events from i on that are made up of typing and the edit at the places that were sent. f.mu is held.
-func (a *attempt) partTyping(d *delivery, i int, place func(text.Text) text.Set) (parted bool) {
+// partTyping parts an event from i on that is made up of typing and the edit at the places that were sent. f.mu is held.
+func (a *attempt) partTyping(d *delivery, i int, placed func(down int) func(text.Text) text.Set) bool {
 	for ; i < len(d.events); i++ {
-		if e := d.events[i]; e.told() {
-			if typed := typedBefore(e, d.before, d.set, place); typed != nil {
-				a.part(d, i, i+1, typed)
-				i, parted = i+1, true
-			}
+		e := d.events[i]
+		if !e.told() {
+			continue
+		}
+		typed := typedBefore(e, d.before, d.set, placed)
+		if typed == nil {
+			typed = laidOver(e, text.Rebase(d.before, d.set, composed(d.events[:i])), placed(0))
+		}
+		if typed != nil {
+			a.part(d, i, i+1, typed)
+			d.kept, d.trail.at = nil, len(d.events)
+			d.trail.wrong = follower{from: i + 1, to: i + 2, start: d.events[i+1].set}
+			return true
 		}
 	}
-	return parted
+	return false
+}
+
+// lowered are edits so many lines further down.
+func lowered(edits []TextEdit, down int) []TextEdit {
+	out := slices.Clone(edits)
+	for i := range out {
+		out[i].Range.Start.Line += down
+		out[i].Range.End.Line += down
+	}
+	return out
 }
 
 // blind says that the client does not compare versions: it gets edits without one, the document has version 0, which

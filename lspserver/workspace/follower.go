@@ -66,9 +66,11 @@ func (f *follower) step(from, to int, before, after text.Text, change text.Set) 
 	}
 }
 
+// enough is the least number of bytes that are not typed by chance.
+const enough = 4
+
 // brings reports that a change inserts what another one does, somewhere.
 func brings(change, edit text.Set) bool {
-	const enough = 4 // bytes that are not typed by chance
 	return slices.ContainsFunc(edit, func(e text.Edit) bool {
 		s := strings.TrimSpace(e.New)
 		return len(s) >= enough && slices.ContainsFunc(change, func(c text.Edit) bool { return strings.Contains(c.New, s) })
@@ -143,26 +145,40 @@ func weight(s text.Set) int {
 	return n
 }
 
-// typedBefore is what of a change was typed before an edit came to the places that were sent: an editor that holds its changes back may tell
-// of the two in one. It is nil where the change is not made up like that.
-func typedBefore(e event, base text.Text, sent text.Set, place func(text.Text) text.Set) text.Set {
+// typedBefore is what of a change was typed beside an edit that came to the places that were sent: an editor that holds its changes back may
+// tell of the two in one. What was typed above the edit later has moved it down: placed gives it so many lines further down. It is nil where
+// the change is not made up like that.
+func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) func(text.Text) text.Set) text.Set {
 	const most = 32 // hunks that are looked at
 	made := hunks(e.before, e.set)
 	if n := len(made); n == 0 || n > most || len(sent) == 0 {
 		return nil
 	}
-	gone, weighs := removed(made), weight(made)
-	fits := func(typed text.Set) bool {
-		mid := typed.Apply(e.before)
-		edit := place(mid)
+	gone, weighs, line := removed(made), weight(made), base.Line(sent[0].Start)
+	fitsAt := func(typed text.Set, mid text.Text, down int) bool {
+		edit := placed(down)(mid)
 		// Neither does more than was done: where the two touch, they may share a line end.
 		if removed(edit) > 0 && gone == 0 || weight(typed)+weight(minimal(mid, edit)) > weighs+2*len("\r\n") {
 			return false
 		}
 		return !mid.Equal(e.after) && grown(mid, edit) == grown(e.before, e.set)-grown(e.before, typed) && sameText(edit.Apply(mid), e.after)
 	}
+	fits := func(typed text.Set, at int) bool {
+		mid := typed.Apply(e.before)
+		if fitsAt(typed, mid, 0) {
+			return true
+		}
+		now := mid.Line(typed.MapPos(at, true))
+		above := now - e.before.Line(at) // lines that were typed there
+		for _, down := range []int{now - line - 1, now - line, now - line + 1} {
+			if 0 < down && down <= above && weight(sent) >= enough && fitsAt(typed, mid, down) {
+				return true
+			}
+		}
+		return false
+	}
 	for i := range len(made) - len(sent) + 1 {
-		if typed := slices.Delete(slices.Clone(made), i, i+len(sent)); len(typed) > 0 && fits(typed) {
+		if typed := slices.Delete(slices.Clone(made), i, i+len(sent)); len(typed) > 0 && fits(typed, made[i].Start) {
 			return typed
 		}
 	}
@@ -178,7 +194,7 @@ func typedBefore(e event, base text.Text, sent text.Set, place func(text.Text) t
 					{Start: h.Start, End: h.Start, New: strings.TrimSuffix(h.New, new)},
 					{Start: h.End, End: h.End, New: strings.TrimPrefix(h.New, new)},
 				} {
-					if typed := slices.Replace(slices.Clone(made), i, i+1, t); t.New != "" && fits(typed) {
+					if typed := slices.Replace(slices.Clone(made), i, i+1, t); t.New != "" && fits(typed, t.Start) {
 						return typed
 					}
 				}
@@ -186,6 +202,29 @@ func typedBefore(e event, base text.Text, sent text.Set, place func(text.Text) t
 		}
 	}
 	return nil
+}
+
+// laidOver is what of a change was typed where the editor has put the edit over typing that it had not told of. Nobody knows what stood
+// there. The change then has the new text at the place that was sent, among what it inserts, and the text at the edit's own place is as it was.
+func laidOver(e event, pending text.Rebased, place func(text.Text) text.Set) text.Set {
+	sent := place(e.after)
+	if len(sent) != 1 || len(strings.TrimSpace(sent[0].New)) < enough || len(pending.Conflicts) > 0 || len(e.set) == 0 {
+		return nil
+	}
+	line := e.after.LineStart(e.after.Line(sent[0].Start))
+	i := strings.LastIndex(e.after.Slice(line, min(sent[0].Start+len(sent[0].New), e.after.Len())), sent[0].New) // the line may have been shorter
+	from, to := line+i, line+i+len(sent[0].New)
+	first, last := e.set[0].Start, e.after.Len()-(e.before.Len()-e.set[len(e.set)-1].End)
+	if i < 0 || from < first || to > last || to-from == last-first {
+		return nil
+	}
+	mid := text.Set{{Start: from, End: to}}.Apply(e.after)
+	typed := text.Diff(e.before, mid)
+	own := text.Rebase(e.before, pending.Set, typed)
+	if len(own.Conflicts) > 0 || own.Coalesced > 0 || len(own.Set) == 0 || own.Set[0].Start <= from && from <= own.Set[len(own.Set)-1].End {
+		return nil
+	}
+	return typed
 }
 
 // hunks is the form in which two sets over one text can be compared.

@@ -251,3 +251,68 @@ func TestFaultE15EditsWait(t *testing.T) {
 		}
 	})
 }
+
+// An editor that checks no version has put the edit over typing that it had not told of, and tells of both in one range. What stood there is
+// known to nobody; all else is right: the new text goes from there, and stands once, at its place.
+func TestFaultE15LaidOverTyping(t *testing.T) {
+	lines := []string{"alpha\n", "beta\n", "gamma\n", "delta\n", "epsilon\n"}
+	base := strings.Join(lines, "")
+	rapid.Check(t, func(r *rapid.T) {
+		k := rapid.IntRange(0, len(lines)-1).Draw(r, "line")
+		new := rapid.SampledFrom([]string{"AGENT\n", "AGENT one\nAGENT two\n", strings.TrimSpace(lines[k]) + " AGENT\n"}).Draw(r, "new")
+		typed := rapid.SampledFrom([]string{"typed\n", "typed at 1\ntyped at 22\n", "\n\n\n\n\n\n"}).Draw(r, "typed")
+		typed = strings.Repeat(typed, rapid.IntRange(k+1, 9).Draw(r, "times")) // below the edit's old place, too
+		synctest.Test(t, func(t *testing.T) {
+			w, b, path := opened(t, base)
+			b.blind, b.above = true, typed
+			s, err := w.Read(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.Commit(t.Context(), replaceIn(s, lines[k], new))
+			want := strings.Join(lines[:k], "") + new + strings.Join(lines[k+1:], "")
+			above, ok := strings.CutSuffix(b.text, want)
+			if err != nil || !ok {
+				r.Fatalf("line %d by %q, typed %q: %v, %q", k, new, typed, err, b.text)
+			}
+			if i := len(above) - len(lines[k]); strings.Contains(above, "AGENT") || len(above) < len(typed)-len(lines[k]) || i > 0 && !holds(typed, above) {
+				r.Errorf("line %d by %q, typed %q: above is %q", k, new, typed, above)
+			}
+		})
+	})
+}
+
+// Somebody goes on typing above after the editor has put the edit at its old places, which has moved it further down by the time that the
+// editor tells of it all in one range. No line is lost, and none stands twice.
+func TestFaultE15TypingGoesOn(t *testing.T) {
+	lines := []string{"alpha\n", "beta\n", "gamma\n", "delta\n", "epsilon\n", "zeta\n", "omega\n"}
+	base := strings.Join(lines, "")
+	rapid.Check(t, func(r *rapid.T) {
+		k := rapid.IntRange(2, len(lines)-1).Draw(r, "line") // further up it would come over the typing, of which nobody is ever told
+		new := rapid.SampledFrom([]string{"", "AGENT\n", "AGENT one\nAGENT two\n", strings.TrimSpace(lines[k]) + " AGENT\n"}).Draw(r, "new")
+		typed := rapid.SampledFrom([]string{"typed\n", "typed one\ntyped two\n"}).Draw(r, "typed")
+		later := strings.Repeat(rapid.SampledFrom([]string{"later\n", "\n", "later one\nlater two\n"}).Draw(r, "later"), rapid.IntRange(0, 9).Draw(r, "times"))
+		synctest.Test(t, func(t *testing.T) {
+			w, b, path := opened(t, base)
+			b.blind, b.above, b.later = true, typed, later
+			s, err := w.Read(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.Commit(t.Context(), replaceIn(s, lines[k], new))
+			want := later + typed + strings.Join(lines[:k], "") + new + strings.Join(lines[k+1:], "")
+			if err != nil || b.text != want {
+				r.Errorf("line %d by %q, typed %q and %q: %v, %q", k, new, typed, later, err, b.text)
+			}
+		})
+	})
+}
+
+// holds reports that a text is another one from which one piece, or none, was taken.
+func holds(whole, rest string) bool {
+	i := 0
+	for i < len(rest) && i < len(whole) && rest[i] == whole[i] {
+		i++
+	}
+	return len(rest) <= len(whole) && strings.HasSuffix(whole, rest[i:])
+}

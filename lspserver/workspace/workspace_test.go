@@ -35,6 +35,7 @@ type buffer struct {
 	drop   bool          // answers applied and does nothing
 	join   string        // typed at the start, in the same notification as the edit
 	above  string        // typed at the start before the edit, which comes to its old places, and told with it in one range
+	later  string        // typed at the start after that edit, and told in the same range
 	late   time.Duration // echo after the reply
 	holds  bool          // tells of its changes only in tell
 	untold []func()
@@ -196,7 +197,7 @@ func (b *buffer) inOne(typed string, edits []TextEdit) bool {
 		end, _ := mid.Offset(e.Range.End, text.UTF16)
 		set = append(set, text.Edit{Start: start, End: end, New: e.New})
 	}
-	old, now := b.text, set.Apply(mid).String()
+	old, now := b.text, b.later+set.Apply(mid).String()
 	from, to := 0, 0
 	for from < min(len(old), len(now)) && old[from] == now[from] {
 		from++
