@@ -128,7 +128,7 @@ language-servers = ["tandem"]
 			e.send("Enter")
 		},
 		choose: func(e *terminal, _ int, title string) {
-			e.send("C-a", "C-k")
+			e.send("C-a", "C-Space", "C-e", "C-w") // C-k on an empty line is an error, at which Emacs forgets the keys behind it
 			for i, word := range strings.Fields(title) {
 				if i > 0 {
 					e.send("C-q", "Space") // a Space by itself completes

@@ -181,22 +181,24 @@ func TestFaultE15SteadyKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real editors")
 	}
-	run := func(name string, ed plainEditor, lines int) {
+	run := func(name string, ed plainEditor, lines, lost int) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			typeSteadily(t, ed, twelve(lines))
+			typeSteadily(t, ed, twelve(lines), lost)
 		})
 	}
 	trixie := plainEditors["Neovim"]
 	trixie.suite = "trixie"
-	run("Neovim", plainEditors["Neovim"], 0)
-	run("Neovim 0.10", trixie, 0)
-	run("Helix", plainEditors["Helix"], 0)
-	// eglot puts an edit over typing that it has not told of: that is then known to nobody. So there is more above the edits than is typed.
-	run("eglot", plainEditors["eglot"], 40)
+	run("Neovim", plainEditors["Neovim"], 0, 0)
+	run("Neovim 0.10", trixie, 0, 0)
+	run("Helix", plainEditors["Helix"], 0, 0)
+	run("eglot", plainEditors["eglot"], 40, 0)
+	// eglot puts an edit over typing that it has not told of, three characters here, which are then known to nobody.
+	run("eglot over typing", plainEditors["eglot"], 0, 3)
 }
 
-func typeSteadily(t *testing.T, ed plainEditor, s steady) {
+// typeSteadily is the test in one editor, which may lose so many of the typed characters.
+func typeSteadily(t *testing.T, ed plainEditor, s steady, lost int) {
 	const rejected = 6
 	e := ed.open(t, s.text, s.script, "acceptEdits")
 	ed.act(e)
@@ -237,16 +239,17 @@ func typeSteadily(t *testing.T, ed plainEditor, s steady) {
 	if landed != len(s.edits) {
 		t.Errorf("%d of %d edits landed", landed, len(s.edits))
 	}
-	if want := typed + s.after(0); text != want {
-		t.Fatalf("the text is\n%s\nwant\n%s", text, want)
+	above, ok := strings.CutSuffix(text, s.after(0))
+	if n := len(above); !ok || n < len(typed)-lost || lost == 0 && above != typed || strings.Count(above, "\n") != strings.Count(typed, "\n") {
+		t.Fatalf("the text is\n%s\nwant\n%s", text, typed+s.after(0))
 	}
 
 	ed.find(e, fmt.Sprintf("line %02d new", rejected))
 	ed.actions(e)
 	ed.choose(e, 2, "Reject the agent's change (+1 −1)")
-	e.saved(ed, func(text string) bool { return text == typed+s.after(rejected) })
+	e.saved(ed, func(text string) bool { return text == above+s.after(rejected) })
 	ed.undo(e)
-	e.saved(ed, func(text string) bool { return text == typed+s.text })
+	e.saved(ed, func(text string) bool { return text == above+s.text })
 	ed.quit(e)
 }
 
