@@ -91,7 +91,8 @@ var heartFiles = []struct {
 }
 
 const (
-	heartReached = 221 // 210 with the search; the follower, the table and the revert have more functions, each shorter: functions that static calls from Commit reach
+	// 221, and an edit over typing that nobody was told of, which has no other way to be found.
+	heartReached = 222 // 210 with the search; the follower, the table and the revert have more functions, each shorter: functions that static calls from Commit reach
 	heartUpward  = 7   // calls from a part to one above it
 )
 

@@ -559,7 +559,7 @@ func (d *delivery) told() int {
 // look takes the changes in: the edit as it was sent, else as an editor shows it that keeps the final line end. f.mu is held.
 func (a *attempt) look(d *delivery) input {
 	placed := func(down int) func(text.Text) text.Set {
-		return func(t text.Text) text.Set { return a.reposition(t, lowered(d.ranges, down)) }
+		return func(t text.Text) text.Set { return a.reposition(t, d.ranges, down) }
 	}
 	place := placed(0)
 	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
@@ -628,14 +628,16 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	return l
 }
 
-// reposition converts the sent positions to offsets of another text.
-func (a *attempt) reposition(t text.Text, edits []TextEdit) text.Set {
+// reposition converts the sent positions, so many lines further down, to offsets of another text.
+func (a *attempt) reposition(t text.Text, edits []TextEdit, down int) text.Set {
 	enc := a.w.o.Features.Encoding
 	var out text.Set
 	at := 0
 	for _, e := range edits {
-		start, _ := t.Offset(e.Range.Start, enc)
-		end, _ := t.Offset(e.Range.End, enc)
+		from, to := e.Range.Start, e.Range.End
+		from.Line, to.Line = from.Line+down, to.Line+down
+		start, _ := t.Offset(from, enc)
+		end, _ := t.Offset(to, enc)
 		if start < at || end < start {
 			return nil
 		}
@@ -664,16 +666,6 @@ func (a *attempt) partTyping(d *delivery, i int, placed func(down int) func(text
 		}
 	}
 	return false
-}
-
-// lowered are edits so many lines further down.
-func lowered(edits []TextEdit, down int) []TextEdit {
-	out := slices.Clone(edits)
-	for i := range out {
-		out[i].Range.Start.Line += down
-		out[i].Range.End.Line += down
-	}
-	return out
 }
 
 // blind says that the client does not compare versions: it gets edits without one, the document has version 0, which
