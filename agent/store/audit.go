@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -232,19 +231,13 @@ func (d *database) insertAudit(tx *sql.Tx, links []link) error {
 			if err == nil {
 				break
 			}
-			if !known || !taken(err) {
+			if !known || codeOf(err) != sqlite3.SQLITE_CONSTRAINT {
 				return unaudited(err)
 			}
 		}
 		d.newestLink = &link{seq: l.seq, hash: l.hash}
 	}
 	return nil
-}
-
-// taken says that a number is another record's.
-func taken(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CONSTRAINT
 }
 
 func unaudited(err error) error { return fmt.Errorf("the audit cannot be written: %w", err) }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -48,10 +47,7 @@ func (d *database) begin(came time.Time) (*sql.Tx, error) {
 }
 
 // busy says that another connection holds a lock.
-func busy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
-}
+func busy(err error) bool { return codeOf(err) == sqlite3.SQLITE_BUSY }
 
 // locked is the error that names the process with the write lock.
 func (d *database) locked() error {

@@ -221,13 +221,19 @@ func connect(path string, settings ...string) (*sql.DB, error) {
 
 // reason wraps SQLite's errors about a damaged file as ErrDamaged.
 func reason(err error) error {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
-			return fmt.Errorf("%w (%w)", ErrDamaged, err)
-		}
+	switch codeOf(err) {
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%w (%w)", ErrDamaged, err)
 	}
 	return err
+}
+
+// codeOf is the primary code of an error of SQLite, 0 of any other.
+func codeOf(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
 }
 
 // reason is reason with the name of the file.

@@ -22,7 +22,7 @@ func (t *track) overwritten(w *weave, after text.Text, restores uint64) {
 	w.keep()
 	if !w.restore(restores, after) {
 		lines := show.Lines(w.text, after)
-		in := t.below(w, after, lines)
+		in := t.below(w, lines)
 		w.change(lines)
 		w.settle(in)
 	}
@@ -31,7 +31,7 @@ func (t *track) overwritten(w *weave, after text.Text, restores uint64) {
 
 // below gives the edits of the hunks whose lines are changed. A change of blanks alone is a
 // formatter's: it takes nothing of a hunk away.
-func (t *track) below(w *weave, after text.Text, lines text.Set) map[int]bool {
+func (t *track) below(w *weave, lines text.Set) map[int]bool {
 	v := view{t: t, w: w, statuses: w.statuses(len(t.edits))}
 	v.amended = make([]bool, len(t.edits)+1)
 	in := map[int]bool{}

@@ -409,23 +409,23 @@ func derive(c Call, asked []tools.Need) (allows, denies *Rule, edits []string) {
 		return nil, nil, edits
 	}
 	n := asked[0]
-	pair := func(allow, deny map[string]string, most tools.Act, profile string) (*Rule, *Rule, []string) {
-		return &Rule{Effect: Allow, Tool: spec.Name, Params: allow, Act: actOf(most), Profile: profile, Scripts: n.Scripts},
+	pair := func(allow, deny map[string]string, profile string) (*Rule, *Rule, []string) {
+		return &Rule{Effect: Allow, Tool: spec.Name, Params: allow, Profile: profile, Scripts: n.Scripts},
 			&Rule{Effect: Deny, Tool: spec.Name, Params: deny}, edits
 	}
 	switch {
 	case n.Act == tools.Runs && n.Shell.Literal && len(n.Shell.Calls) == 1 && n.Arg != "":
 		argv, at := quoted(n.Shell.Calls[0]), rule.Literal(n.Place.Path())
-		return pair(map[string]string{rule.CommandParam: argv, n.Arg: at}, map[string]string{rule.CommandParam: argv}, 0, n.Profile.String())
+		return pair(map[string]string{rule.CommandParam: argv, n.Arg: at}, map[string]string{rule.CommandParam: argv}, n.Profile.String())
 	case n.Act == tools.Reaches && strings.HasPrefix(spec.Source, "mcp:"): // all calls of the tool
-		return pair(nil, nil, 0, "")
+		return pair(nil, nil, "")
 	case n.Act == tools.Runs && strings.HasPrefix(spec.Source, "plugin:"):
-		return pair(nil, nil, 0, n.Profile.String())
+		return pair(nil, nil, n.Profile.String())
 	case n.Act == tools.Reaches && n.Host != "":
 		if u, ok := (&subject{Call: c}).text("url"); ok {
 			if scheme, _, ok := strings.Cut(u, "://"); ok {
 				at := map[string]string{"url": rule.Literal(strings.ToLower(scheme)+"://"+n.Host) + "/**"}
-				return pair(at, at, 0, "")
+				return pair(at, at, "")
 			}
 		}
 	}

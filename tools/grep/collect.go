@@ -297,26 +297,19 @@ func cutShort(ctx context.Context, r tools.Result, results int) tools.Result {
 
 // head says what was found; shown is how many results the answer has.
 func (c *collector) head(q *query, shown int) string {
-	one, many := "match", "matches"
+	what := "match"
 	if q.OutputMode != content {
-		one, many = "file", "files"
+		what = "file"
 	}
 	switch {
 	case c.stopped && q.Offset == 0:
-		return fmt.Sprintf("First %s (more: offset=%d)", count(shown, one, many), shown)
+		return fmt.Sprintf("First %s (more: offset=%d)", tools.Count(shown, what), shown)
 	case c.stopped:
-		return fmt.Sprintf("%s after the first %d (more: offset=%d)", count(shown, one, many), q.Offset, q.Offset+shown)
+		return fmt.Sprintf("%s after the first %d (more: offset=%d)", tools.Count(shown, what), q.Offset, q.Offset+shown)
 	case q.OutputMode == names:
 		return "Found " + tools.Count(c.fileN, "file")
 	}
-	return "Found " + count(c.matches, "match", "matches") + " in " + tools.Count(c.fileN, "file")
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return "Found " + tools.Count(c.matches, "match") + " in " + tools.Count(c.fileN, "file")
 }
 
 // body is the list of results as it is shown, each line of it behind a line end: numbered, or,

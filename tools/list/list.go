@@ -41,7 +41,7 @@ func outcome(r *tools.Result) string {
 	if !ok {
 		return ""
 	}
-	return v.found.Say(count(v.found.N(), "entry"))
+	return v.found.Say(tools.Count(v.found.N(), "entry"))
 }
 
 // New makes the tool.
@@ -128,7 +128,7 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 
 func answer(env *tools.Env, in input, v *value, lines []string, what string) tools.Result {
 	name := env.Name(v.Path)
-	head := fmt.Sprintf("%s in %s", v.found.Say(count(v.found.N(), what)), name)
+	head := fmt.Sprintf("%s in %s", v.found.Say(tools.Count(v.found.N(), what)), name)
 	if in.Pattern != "" {
 		head += " fit " + in.Pattern
 	}
@@ -148,14 +148,4 @@ func answer(env *tools.Env, in input, v *value, lines []string, what string) too
 	return tools.Result{
 		Success: true, Data: b.String(), Summary: "Listed " + head, Value: v, Truncated: v.Truncated,
 	}
-}
-
-func count(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "y"):
-		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(what, "y"))
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

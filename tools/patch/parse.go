@@ -265,11 +265,7 @@ func (p *parser) hunks(o *operation) error {
 			p.at = at
 		}
 		h := hunk{line: p.number(p.at)}
-		span, err := p.head(&h)
-		if err != nil {
-			return err
-		}
-		if err := p.body(&h, span); err != nil {
+		if err := p.body(&h, p.head(&h)); err != nil {
 			return err
 		}
 		o.hunks = append(o.hunks, h)
@@ -291,7 +287,7 @@ type span struct {
 var ranges = lazy.Regexp{Text: `^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+ ?(.*)$`}
 
 // head reads the lines that begin with @@.
-func (p *parser) head(h *hunk) (s span, err error) {
+func (p *parser) head(h *hunk) (s span) {
 	for ; strings.HasPrefix(p.here(), "@@"); p.at++ {
 		if m := ranges.Get().FindStringSubmatch(p.here()); m != nil {
 			number := func(s string) int {
@@ -312,7 +308,7 @@ func (p *parser) head(h *hunk) (s span, err error) {
 			h.block.Under = append(h.block.Under, line)
 		}
 	}
-	return s, nil
+	return s
 }
 
 // body reads the lines of a hunk.

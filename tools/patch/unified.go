@@ -105,7 +105,7 @@ func (p *parser) filed(o *operation, renamed bool) error {
 		return err
 	}
 	if o.op == Add {
-		if err := p.content(o, start); err != nil {
+		if err := p.content(o); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (p *parser) filed(o *operation, renamed bool) error {
 }
 
 // content makes the hunks of a file that is added its content.
-func (p *parser) content(o *operation, start int) error {
+func (p *parser) content(o *operation) error {
 	var b strings.Builder
 	for _, h := range o.hunks {
 		lines := h.block.Lines[:len(h.block.Lines)-h.bare]

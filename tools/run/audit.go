@@ -120,7 +120,7 @@ func (c *call) audit() error {
 	}
 	r := c.auditRecord()
 	r.Trace = c.stages.trace
-	if c.stages.failed == "plan" || c.reached(Executing) {
+	if c.stages.failed == "plan" || c.began() {
 		r.Attempts = max(1, c.tries.failed, c.result.Meta.Attempts)
 	}
 	r.Result, r.Duration = &c.result, c.result.Duration

@@ -76,7 +76,7 @@ func (c *call) failure(err error) tools.Result {
 	case errors.Is(err, errSibling):
 		return tools.Fail(tools.SiblingCancelled, "sibling", siblingFailed)
 	case errors.Is(err, errTurnCancelled), errors.Is(err, context.Canceled), c.ctx.Err() != nil && errors.Is(err, context.Cause(c.ctx)):
-		if c.reached(Executing) {
+		if c.began() {
 			return tools.Fail(filetime.Cancelled, "turn",
 				"Cancelled by the user while it was running: part of its work may have been done.")
 		}
@@ -91,10 +91,11 @@ func (c *call) failure(err error) tools.Result {
 		show.Clip(err.Error(), 500))
 }
 
-func (c *call) reached(s State) bool {
+// began reports whether the call was carried out, or has begun to be.
+func (c *call) began() bool {
 	c.life.mu.Lock()
 	defer c.life.mu.Unlock()
-	return c.life.state.order() >= s.order()
+	return c.life.state.order() >= Executing.order()
 }
 
 // around is how many lines before and after a conflict are shown.

@@ -147,7 +147,7 @@ func tidy(text string, limit int) string {
 
 // changedArgs tells the model, which knows the arguments that it sent, what hooks have made of them.
 func (c *call) changedArgs() string {
-	if len(c.args.hooks.changedBy) == 0 || !c.reached(Executing) {
+	if len(c.args.hooks.changedBy) == 0 || !c.began() {
 		return ""
 	}
 	return fmt.Sprintf("The call ran with other arguments than yours, changed by %s: %s", strings.Join(c.args.hooks.changedBy, ", "), tidy(string(c.args.checked.Args), 1000))
@@ -155,7 +155,7 @@ func (c *call) changedArgs() string {
 
 // afterHooks gives the hooks after the call what the model is about to read.
 func (c *call) afterHooks() error {
-	if c.tool == nil || !c.reached(Executing) || c.ctx.Err() != nil {
+	if c.tool == nil || !c.began() || c.ctx.Err() != nil {
 		return nil
 	}
 	r := &c.result

@@ -352,7 +352,7 @@ func (r *reader) command(c syntax.Command, in []string) (yes, no []string) {
 		case syntax.Pipe, syntax.PipeAll: // the parts of a pipe are processes of their own
 			r.stmt(c.X, in)
 			before := r.stdin
-			r.stdin = r.printed(c.X, in)
+			r.stdin = r.printed(c.X)
 			r.stmt(c.Y, in)
 			r.stdin = before
 			return in, in
@@ -711,19 +711,19 @@ func (r *reader) output(stmts []*syntax.Stmt, in []string) value {
 	if len(stmts) != 1 || r.opaque != "" {
 		return anything()
 	}
-	return r.printed(stmts[0], in)
+	return r.printed(stmts[0])
 }
 
 // printed is what a statement that was judged prints, line by line: the names of files where that
 // is known.
-func (r *reader) printed(s *syntax.Stmt, in []string) value {
+func (r *reader) printed(s *syntax.Stmt) value {
 	if len(s.Redirs) > 0 && slices.ContainsFunc(s.Redirs, func(d *syntax.Redirect) bool { return d.Op != syntax.RdrOut || !harmless(d) }) {
 		return anything()
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
 		if c.Op == syntax.Pipe && passes(c.Y) {
-			return r.printed(c.X, in)
+			return r.printed(c.X)
 		}
 	case *syntax.CallExpr:
 		if words := wordsOf(c.Args); len(c.Assigns) == 0 && len(words) > 0 && !(r.splits && words[0].text == "pwd") {

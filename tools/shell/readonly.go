@@ -223,7 +223,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 	given := func(o option) {
 		first, below, shows, instead = first || o.first, below || o.below, shows || o.shows, instead || o.instead
 	}
-	take := func(name string, o option, value string) bool {
+	take := func(o option, value string) bool {
 		given(o)
 		if o.kind == "" {
 			return true
@@ -279,7 +279,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 				}
 				value = args[i]
 			}
-			if !(o.optional && !joined) && !take(name, o, value) {
+			if !(o.optional && !joined) && !take(o, value) {
 				return nil, shown(a)
 			}
 			given(o)
@@ -303,7 +303,7 @@ func (p *program) reads(args []string, values ...value) (reads []Read, bad strin
 					}
 					rest = args[i]
 				}
-				if !take(name, o, rest) {
+				if !take(o, rest) {
 					return nil, shown(a)
 				}
 				break

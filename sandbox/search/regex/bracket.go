@@ -74,12 +74,10 @@ func (p *parser) items(have set) (items set, end string, err error) {
 			return nil, "", p.fail(Unbalanced, "missing closing ]")
 		}
 		if p.peek() == '[' {
-			s, posix, err := p.named()
-			if err != nil {
-				return nil, "", err
-			}
+			s, posix := p.named()
 			if !posix {
 				p.next()
+				var err error
 				if s, err = p.bracket(); err != nil {
 					return nil, "", err
 				}
@@ -96,15 +94,15 @@ func (p *parser) items(have set) (items set, end string, err error) {
 }
 
 // named reads [:name:]; ok is false, and nothing is read, where there is no such.
-func (p *parser) named() (s set, ok bool, err error) {
+func (p *parser) named() (s set, ok bool) {
 	rest, is := strings.CutPrefix(p.in[p.at:], "[:")
 	end := strings.Index(rest, ":]")
 	if !is || end < 0 {
-		return nil, false, nil
+		return nil, false
 	}
 	name, not := strings.CutPrefix(rest[:end], "^")
 	if s, ok = posix(name); !ok {
-		return nil, false, nil
+		return nil, false
 	}
 	p.at += len("[:") + end + len(":]")
 	if p.flags.fold {
@@ -113,7 +111,7 @@ func (p *parser) named() (s set, ok bool, err error) {
 	if not {
 		s = s.not()
 	}
-	return s, true, nil
+	return s, true
 }
 
 // item reads one character, a range of them, or an escape.
