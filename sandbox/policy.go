@@ -138,6 +138,7 @@ func (r rules) see(folders []string) {
 // tools gives folders with programs to be read. A program in the home folder of another user comes
 // with what is installed beside its folder, and without keys.
 func (r rules) tools(roots *Roots, others, folders []string) {
+	opened := map[string]bool{} // home folders with programs
 	for _, folder := range folders {
 		at := Canonical(folder)
 		if !r.covered(at) {
@@ -147,11 +148,12 @@ func (r rules) tools(roots *Roots, others, folders []string) {
 			if beside := filepath.Dir(at); within(home, beside) {
 				at = beside
 			}
-			r.set(confine.Read, at)
-			r.hide(roots, home)
-			continue
+			opened[home] = true
 		}
 		r.set(confine.Read, at)
+	}
+	for home := range opened {
+		r.hide(roots, home)
 	}
 }
 

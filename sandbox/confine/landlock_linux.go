@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -55,9 +56,97 @@ func ABI() (int, error) {
 	return int(abi), nil
 }
 
+// Landlock keeps the ruleset of the last policy for the next command. A rule of Landlock is about an
+// inode, so a ruleset is valid while the policy is the same, its paths lead to the same inodes, and
+// no folder that was listed for it has changed. A stale one would give less than the policy, never
+// more: what came into a folder has no rule. It is not safe for concurrent use. The zero value is
+// ready.
+type Landlock struct {
+	policy     Policy
+	namespaces bool
+	fd         int // valid if seen is not nil
+	seen       []seenPath
+}
+
+// seenPath is what a path led to when a ruleset was made.
+type seenPath struct {
+	path   string
+	listed bool // it is a folder whose names have become rules
+	stat   unix.Stat_t
+	absent bool
+}
+
+// young is how old the last change of a folder must be at least when it is listed: a later change
+// within the resolution of its time would not be noticed.
+const young = time.Second
+
+func seenAt(path string, listed bool) (s seenPath) {
+	s.path, s.listed = path, listed
+	s.absent = unix.Lstat(path, &s.stat) != nil
+	return s
+}
+
+// same reports whether the path leads to the same, and a listed folder has the same names.
+func (s seenPath) same() bool {
+	now := seenAt(s.path, s.listed)
+	switch {
+	case s.absent || now.absent:
+		return s.absent == now.absent && !s.listed
+	case s.stat.Dev != now.stat.Dev || s.stat.Ino != now.stat.Ino || s.stat.Mode != now.stat.Mode:
+		return false
+	}
+	return !s.listed || s.stat.Mtim == now.stat.Mtim && s.stat.Ctim == now.stat.Ctim
+}
+
+// settled reports whether a later change of a listed folder will be noticed.
+func (s seenPath) settled(now time.Time) bool {
+	return !s.listed || !s.absent && now.Sub(time.Unix(s.stat.Ctim.Unix())) > young
+}
+
+// valid reports whether the kept ruleset is the one of a policy.
+func (l *Landlock) valid(p Policy, namespaces bool) bool {
+	return l.seen != nil && l.namespaces == namespaces && l.policy.Network == p.Network && slices.Equal(l.policy.Rules, p.Rules) &&
+		!slices.ContainsFunc(l.seen, func(s seenPath) bool { return !s.same() })
+}
+
+// forget closes the kept ruleset.
+func (l *Landlock) forget() {
+	if l.seen != nil {
+		_ = unix.Close(l.fd)
+		l.seen = nil
+	}
+}
+
+// ruleset gives the descriptor of a ruleset that gives what a policy gives. It is valid until the
+// next call.
+func (l *Landlock) ruleset(p Policy, namespaces bool) (fd int, err error) {
+	if l.valid(p, namespaces) {
+		return l.fd, nil
+	}
+	l.forget()
+	now := time.Now()
+	seen := make([]seenPath, 0, 2*len(p.Rules))
+	for _, r := range p.Rules {
+		seen = append(seen, seenAt(r.Path, false))
+	}
+	if fd, err = landlock(p, namespaces, func(dir string) []string {
+		seen = append(seen, seenAt(dir, true))
+		return list(dir)
+	}); err != nil {
+		return -1, err
+	}
+	l.policy, l.namespaces, l.fd, l.seen = p, namespaces, fd, seen
+	l.policy.Rules = slices.Clone(p.Rules)
+	if slices.ContainsFunc(seen, func(s seenPath) bool { return !s.settled(now) }) {
+		l.policy.Rules = nil // of this command alone: no policy is without rules
+	}
+	return fd, nil
+}
+
 // landlock gives the descriptor of a ruleset that gives what a policy gives. All rights that the
-// kernel knows are handled, so that what no rule gives is refused.
-func landlock(p Policy, namespaces bool) (ruleset int, err error) {
+// kernel knows are handled, so that what no rule gives is refused. list gives the names in a folder,
+// without links.
+func landlock(p Policy, namespaces bool, list func(dir string) []string) (ruleset int, err error) {
 	abi, err := ABI()
 	if err != nil {
 		return -1, err

@@ -23,15 +23,14 @@ import (
 // runs; -1 if there is none.
 //
 // An error says which layer the kernel refused. Nothing may be started from the thread then.
-func Restrict(p Policy, namespaces bool) (listener int, err error) {
+func (l *Landlock) Restrict(p Policy, namespaces bool) (listener int, err error) {
 	if err := p.Check(); err != nil {
 		return -1, err
 	}
-	rules, err := landlock(p, namespaces)
+	rules, err := l.ruleset(p, namespaces)
 	if err != nil {
 		return -1, fmt.Errorf("landlock: %w", err)
 	}
-	defer unix.Close(rules)
 	return restrict(p, namespaces, rules)
 }
 

@@ -49,7 +49,7 @@ func confined() int {
 			return failed(err)
 		}
 	}
-	listener, err := Restrict(p, namespaces)
+	listener, err := new(Landlock).Restrict(p, namespaces)
 	if err != nil {
 		return failed(err)
 	}
@@ -485,7 +485,7 @@ func TestRestrictThread(t *testing.T) {
 	errs := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and ends with the goroutine
-		_, err := Restrict(Policy{Rules: []Rule{{"/", Read}}, Network: NoNetwork}, false)
+		_, err := new(Landlock).Restrict(Policy{Rules: []Rule{{"/", Read}}, Network: NoNetwork}, false)
 		if err == nil {
 			if err := os.WriteFile(file, nil, 0o600); !errors.Is(err, os.ErrPermission) {
 				errs <- fmt.Errorf("the thread writes: %w", err)
@@ -508,7 +508,7 @@ func TestRestrictThread(t *testing.T) {
 
 // TestRestrictRefuses: a policy that makes no sense, or a kernel that offers less, restricts nothing and says so.
 func TestRestrictRefuses(t *testing.T) {
-	if _, err := Restrict(Policy{}, false); err == nil {
+	if _, err := new(Landlock).Restrict(Policy{}, false); err == nil {
 		t.Error("a policy without a network")
 	}
 }

@@ -39,6 +39,7 @@ func init() {
 // are the numbers of the user and the group to be in namespaces, where there are some.
 func serve(user []string) int {
 	debug.SetGCPercent(20) // a heap of 4 MB before the first collection, as usual, would be most of what a keeper needs
+	runtime.GOMAXPROCS(1) // it does one thing after the other: a second processor is woken to wait
 	var k guard
 	if k.first = len(user) > 0; k.first {
 		if os.Getpid() != 1 {
@@ -103,6 +104,8 @@ type guard struct {
 	first  bool    // it is pid 1 of namespaces
 	ground *ground // of these
 	broken error   // why there is none
+
+	landlock confine.Landlock // kept from command to command
 
 	unrouted int          // packets and connections of all commands so far that had no route
 	earlier  int          // of them, those before this command
@@ -378,7 +381,7 @@ func (k *guard) restrict(spec *Spec) (op string, err error) {
 	}
 	switch {
 	case b != nil:
-		listener, err := confine.Restrict(b.Policy, k.first)
+		listener, err := k.landlock.Restrict(b.Policy, k.first)
 		if err == nil && listener >= 0 {
 			k.listen(listener)
 		}
