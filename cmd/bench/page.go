@@ -30,9 +30,13 @@ func rows() []row {
 	const fsync = "one such file written and flushed"
 	const request = "one request sent by a plain HTTP client"
 	out := []row{
-		{"from exec to the reply to `initialize`", "Start/tandem", "Start/empty", "an empty Go program that reads and writes JSON", 4, true},
-		{"memory at rest, nothing asked for yet", "Memory/idle", "Memory/empty", "the empty Go program", 32 * mib, false},
-		{"memory after 200 calls of tools", "Memory/used", "Memory/empty", "the empty Go program", 48 * mib, false},
+		{"from exec to the reply to `initialize`", "Start/tandem", "Start/empty", "an empty Go program that reads and writes JSON", 2.6, true},
+		{"from exec to the reply that has the first session", "Start/session", "Start/empty", "the empty program to its reply", 5.5 * ms, false},
+		{"processor time of all processes of a start, the first session included", "Start/cpu", "Start/empty-cpu", "the empty program to its reply", 9 * ms, false},
+		{"memory at rest, nothing asked for yet, all processes", "Memory/idle", "Memory/empty", "the empty Go program", 21 * mib, false},
+		{"memory after 200 calls of tools, all processes", "Memory/used", "Memory/empty", "the empty Go program", 28 * mib, false},
+		{"the same, with shared pages counted once", "Memory/used-shared-once", "", "", 0, false},
+		{"memory after a command that follows", "Memory/command", "Memory/command-shared-once", "the same, with shared pages counted once", 0, false},
 	}
 	for _, api := range []struct{ key, name string }{{"openai-chat", "Chat Completions"}, {"anthropic", "Messages"}} {
 		k := "Turn/" + api.key + "/"
@@ -41,6 +45,8 @@ func rows() []row {
 			{"each of 20 reads in turn, beyond the model's own time", k + "read", k + "request", request, ms, false},
 			{"the same, processor time, the request for it included", k + "read-cpu", "", "", ms / 2, false},
 			{"a turn with 8 reads at once", k + "parallel", k + "request", request, 3 * ms, false},
+			{"a turn with the command `true`, sandboxed, beyond the model's own time", k + "command", k + "request", request, 0, false},
+			{"processor time of the server and its keepers for it", k + "command-cpu", "", "", 3 * ms, false},
 			{"a turn that reads and edits an open document", k + "edit", k + "request", request, 6 * ms, false},
 		} {
 			r.what += " (" + api.name + ")"

@@ -160,26 +160,20 @@ func result[T any](answer []byte) (out T, err error) {
 	return out, err
 }
 
-// resident is the memory of it that lies in the machine's, in bytes, once it has been the same for
-// a while.
-func (p *process) resident() (float64, error) {
+// resident is the memory of it and of the processes below it that lies in the machine's, in bytes,
+// once it has been the same for a while: the sum, and with shared pages counted once.
+func (p *process) resident() (sum, shared float64, err error) {
 	const interval, quiet = 50 * time.Millisecond, 10
 	last, same := 0.0, 0
 	for deadline := time.Now().Add(10 * time.Second); same < quiet && time.Now().Before(deadline); time.Sleep(interval) {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
-		if err != nil {
-			return 0, err
+		if sum, shared, err = p.memory(); err != nil {
+			return 0, 0, err
 		}
-		_, rest, _ := strings.Cut(string(status), "VmRSS:")
-		var kb float64
-		if _, err := fmt.Sscan(rest, &kb); err != nil {
-			return 0, err
-		}
-		if same++; kb*1024 != last {
-			last, same = kb*1024, 0
+		if same++; sum != last {
+			last, same = sum, 0
 		}
 	}
-	return last, nil
+	return sum, shared, nil
 }
 
 // editor is a running server with an editor at its other end.

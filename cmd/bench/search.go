@@ -373,7 +373,7 @@ func (b *bench) indexed(ctx context.Context, rg *finder, t *tree) error {
 	}
 	defer s.process.kill() //nolint:errcheck // what was measured is measured
 	name := "Search/tree=" + t.name
-	before, err := s.process.resident()
+	before, _, err := s.process.resident()
 	if err != nil {
 		return err
 	}
@@ -390,7 +390,7 @@ func (b *bench) indexed(ctx context.Context, rg *finder, t *tree) error {
 			return err
 		}
 		built, err1 := s.process.cpu()
-		after, err2 := s.process.resident()
+		after, _, err2 := s.process.resident()
 		_, own, err3 := s.state()
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return err

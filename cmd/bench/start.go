@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,32 +10,49 @@ import (
 	"time"
 )
 
-// start measures from the start of the process to the whole answer of initialize.
+// start measures from the start of the process to the whole answer of initialize, and to that of the
+// first session. After that it measures the processor time of all its processes, once they rest.
 func (b *bench) start(context.Context) error {
-	once := func(program string) (took time.Duration, err error) {
+	const rest = 300 * time.Millisecond
+	var ours, session, used, empty, emptyUsed []float64
+	once := func(program string, to, cpu *[]float64, more func(p *process, began time.Time) error) error {
 		began := time.Now()
 		p, err := b.spawn(program)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		err = p.initialize(b.work)
-		took = time.Since(began)
-		return took, errors.Join(err, p.kill())
+		if err = p.initialize(b.work); err == nil {
+			*to = append(*to, float64(time.Since(began)))
+			err = more(p, began)
+		}
+		if err == nil {
+			var all time.Duration
+			all, err = p.allCPU()
+			*cpu = append(*cpu, float64(all))
+		}
+		return errors.Join(err, p.kill())
 	}
 	rounds := b.rounds(100)
-	var ours, empty []float64
-	for round := range rounds + 1 {
-		t, err1 := once(b.program)
-		e, err2 := once(b.empty)
+	for range rounds + 1 {
+		err1 := once(b.program, &ours, &used, func(p *process, began time.Time) error {
+			answer, _, err := p.ask("tandem/session/new", map[string]any{})
+			if err == nil {
+				session = append(session, float64(time.Since(began)))
+				_, err = result[json.RawMessage](answer)
+			}
+			time.Sleep(rest)
+			return err
+		})
+		err2 := once(b.empty, &empty, &emptyUsed, func(*process, time.Time) error { return nil })
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		if round > 0 {
-			ours, empty = append(ours, float64(t)), append(empty, float64(e))
-		}
 	}
-	b.add("Start/empty", rounds, median(empty), "ns/op")
-	b.add("Start/tandem", rounds, median(ours), "ns/op")
+	for name, all := range map[string][]float64{
+		"tandem": ours, "session": session, "cpu": used, "empty": empty, "empty-cpu": emptyUsed,
+	} {
+		b.add("Start/"+name, rounds, median(all[1:]), "ns/op")
+	}
 	return nil
 }
 
@@ -48,43 +66,50 @@ func (b *bench) memory(ctx context.Context) error {
 	err = p.initialize(b.work)
 	empty := 0.0
 	if err == nil {
-		empty, err = p.resident()
+		empty, _, err = p.resident()
 	}
 	if err := errors.Join(err, p.kill()); err != nil {
 		return err
 	}
 	rounds := b.rounds(5)
-	var idle, used []float64
+	found := map[string][]float64{}
 	for range rounds {
-		i, u, err := b.memoryOnce(ctx)
-		if err != nil {
+		if err := b.memoryOnce(ctx, func(name string, sum, shared float64) {
+			found[name], found[name+"-shared-once"] = append(found[name], sum), append(found[name+"-shared-once"], shared)
+		}); err != nil {
 			return err
 		}
-		idle, used = append(idle, i), append(used, u)
 	}
 	b.add("Memory/empty", 1, empty, "B")
-	b.add("Memory/idle", rounds, median(idle), "B")
-	b.add("Memory/used", rounds, median(used), "B")
+	for name, all := range found {
+		b.add("Memory/"+name, rounds, median(all), "B")
+	}
 	return nil
 }
 
-// memoryOnce makes 120 reads, 40 listings and 40 edits of files that no editor has open.
-func (b *bench) memoryOnce(ctx context.Context) (idle, used float64, err error) {
+// memoryOnce makes 120 reads, 40 listings and 40 edits of files that no editor has open, and then
+// runs a command.
+func (b *bench) memoryOnce(ctx context.Context, tell func(name string, sum, shared float64)) error {
 	e, err := b.edit(ctx, nil, object{"mode": "auto"})
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	if idle, err = e.process.resident(); err != nil {
-		return 0, 0, err
+	measure := func(name string) error {
+		sum, shared, err := e.process.resident()
+		tell(name, sum, shared)
+		return err
+	}
+	if err := measure("idle"); err != nil {
+		return err
 	}
 	session, err := e.session(ctx)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	for i := range 40 {
 		path := filepath.Join(b.work, fmt.Sprintf("memory%d.go", i))
 		if err := os.WriteFile(path, []byte("count = 0\n"+lines(500, i)), 0o600); err != nil {
-			return 0, 0, err
+			return err
 		}
 		err := errors.Join(
 			e.call(ctx, session, "read_file", object{"path": path}),
@@ -94,11 +119,17 @@ func (b *bench) memoryOnce(ctx context.Context) (idle, used float64, err error) 
 			e.call(ctx, session, "list_dir", object{"path": b.work}),
 		)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
 	}
-	if used, err = e.process.resident(); err != nil {
-		return 0, 0, err
+	if err := measure("used"); err != nil {
+		return err
 	}
-	return idle, used, e.end(ctx)
+	if err := e.call(ctx, session, "bash", object{"command": "true"}); err != nil {
+		return err
+	}
+	if err := measure("command"); err != nil {
+		return err
+	}
+	return e.end(ctx)
 }
