@@ -39,7 +39,7 @@ func init() {
 // are the numbers of the user and the group to be in namespaces, where there are some.
 func serve(user []string) int {
 	debug.SetGCPercent(20) // a heap of 4 MB before the first collection, as usual, would be most of what a keeper needs
-	runtime.GOMAXPROCS(1) // it does one thing after the other: a second processor is woken to wait
+	runtime.GOMAXPROCS(1)  // it does one thing after the other: a second processor is woken to wait
 	var k guard
 	if k.first = len(user) > 0; k.first {
 		if os.Getpid() != 1 {
