@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processes are a process and what it has started that still runs, the keepers of commands included.
+// processes are a process and what it has started that still runs, keepers of commands included.
 func (p *process) processes() []int {
 	pids := []int{p.Process.Pid}
 	for i := 0; i < len(pids); i++ {

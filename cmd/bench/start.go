@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// start measures from the start of the process to the whole answer of initialize, and to that of the
-// first session. After that it measures the processor time of all its processes, once they rest.
+// start measures from the start of the process to the whole answer of initialize, and to that of
+// the first session. Then it measures the processor time of all its processes, once they rest.
 func (b *bench) start(context.Context) error {
 	const rest = 300 * time.Millisecond
 	var ours, session, used, empty, emptyUsed []float64

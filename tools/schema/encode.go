@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -14,21 +15,37 @@ type encoder struct {
 	out []byte
 	// shown leaves out what a check alone needs, see Schema.Shown.
 	shown bool
+	// loose is set if plain may complete what was written: a truth value, a list without a word
+	// about its items, or a name that is required and not shown.
+	loose bool
 	err   error
 }
 
-// encode writes s, of which n is the validator's form.
-func encode(s *jsonschema.Schema, n *node, shown bool) (json.RawMessage, error) {
-	e := encoder{shown: shown}
+// encode writes the whole of s, of which n is the validator's form.
+func encode(s *jsonschema.Schema, n *node) (json.RawMessage, error) {
+	var e encoder
 	e.schema(s, n)
 	return e.out, e.err
 }
 
+// encodeShown writes s as a model is shown it, see plain.
+func encodeShown(s *jsonschema.Schema, n *node) (json.RawMessage, error) {
+	e := encoder{shown: true}
+	e.schema(s, n)
+	empty := !slices.ContainsFunc(s.PropertyOrder, func(name string) bool { return !n.props[name].unshown })
+	if e.err == nil && (e.loose || empty) {
+		return plain(e.out), nil
+	}
+	return e.out, e.err
+}
+
 func (e *encoder) schema(s *jsonschema.Schema, n *node) {
-	if closed := s.Not; closed != nil {
-		e.out = append(e.out, "false"...)
+	if s.Not != nil {
+		e.out, e.loose = append(e.out, "false"...), true
 		return
 	}
+	e.loose = e.loose || s.Items == nil && (s.Type == "array" || slices.Contains(s.Types, "array")) ||
+		slices.ContainsFunc(s.Required, func(name string) bool { return n.props[name] == nil || n.props[name].unshown })
 	begun := len(e.out)
 	e.out = append(e.out, '{')
 	switch {
@@ -72,10 +89,10 @@ func (e *encoder) schema(s *jsonschema.Schema, n *node) {
 		e.name("additionalProperties")
 		all := encoder{out: e.out} // what a check needs too
 		all.schema(more, n.extra)
-		e.out, e.err = all.out, firstError(e.err, all.err)
+		e.out, e.loose, e.err = all.out, e.loose || all.loose, firstError(e.err, all.err)
 	}
 	if len(e.out) == begun+1 {
-		e.out = append(e.out[:begun], "true"...)
+		e.out, e.loose = append(e.out[:begun], "true"...), true
 		return
 	}
 	e.out = append(e.out, '}')

@@ -16,3 +16,6 @@ func Library(t reflect.Type) (json.RawMessage, error) {
 	}
 	return root.MarshalJSON()
 }
+
+// Plain is what services take of a schema.
+var Plain = plain

@@ -202,6 +202,9 @@ func TestEncodedAsByTheLibrary(t *testing.T) {
 		if err1 == nil && string(s.JSON()) != string(want) {
 			t.Fatalf("%s\nthe library writes\n%s", s.JSON(), want)
 		}
+		if err1 == nil && string(s.Shown()) != string(schema.Plain(s.Shown())) {
+			t.Fatalf("%s is not what services take: %s", s.Shown(), schema.Plain(s.Shown()))
+		}
 	})
 }
 

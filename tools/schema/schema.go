@@ -72,15 +72,15 @@ func of(t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	js, err := encode(root, n, false)
+	js, err := encode(root, n)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	shown, err := encode(root, n, true)
+	shown, err := encodeShown(root, n)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %v: %w", t, err)
 	}
-	return &Schema{json: js, shown: plain(shown), root: n}, nil
+	return &Schema{json: js, shown: shown, root: n}, nil
 }
 
 // inferred is the schema of a type with what its tags say, and the validator's form of it.
