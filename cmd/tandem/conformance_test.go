@@ -76,6 +76,19 @@ func examine(t *testing.T, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
+// TestFaultE14NothingLost: with clients that hold their changes back and tell of several in one range, every key and every edit that landed is in
+// the text once, also where the client checks no version, or answers long before it tells.
+func TestFaultE14NothingLost(t *testing.T) {
+	for _, client := range []string{"fake:race,hold=150ms,merge", "fake:strict,hold=300ms,merge,reply-first"} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			if out, code := examine(t, "--client="+client, "--run=^nothing-lost$"); code != 0 {
+				t.Errorf("exit code %d and\n%s", code, out)
+			}
+		})
+	}
+}
+
 func TestConformanceJSON(t *testing.T) {
 	out, code := examine(t, "--client=fake:race,window=100ms", "--json", "--run=^(version-check|same-tick)$")
 	var got struct {

@@ -338,3 +338,26 @@ func FuzzTap(f *testing.F) {
 		}
 	})
 }
+
+// Two insertions at one point count in either order, and nothing else does.
+func TestFaultE14OrderOfATie(t *testing.T) {
+	const known = "@@ -2,0 +3,3 @@\n+- mine\n+- agent\n+- agent too\n"
+	for got, want := range map[string]bool{
+		"@@ -2,0 +3,3 @@\n+- agent\n+- agent too\n+- mine\n":   true,
+		"@@ -2,0 +3,3 @@\n+- agent too\n+- agent\n+- mine\n":   false,
+		"@@ -2,0 +3,2 @@\n+- agent\n+- agent too\n":            false,
+		"@@ -1,0 +2,3 @@\n+- agent\n+- agent too\n+- mine\n":   false,
+		"@@ -2,1 +3,3 @@\n-- two\n+- agent\n+- agent too\n":    false,
+		"@@ -2,0 +3,3 @@\n+- mine\n+- agent\n+- agent three\n": false,
+		"": false,
+	} {
+		if tied(known, got) != want {
+			t.Errorf("%q: %v", got, !want)
+		}
+	}
+	for _, same := range []string{"@@ -2,1 +3,1 @@\n-b\n+B\n", ""} {
+		if tied(same, same) {
+			t.Errorf("%q is no tie", same)
+		}
+	}
+}

@@ -576,8 +576,10 @@ func (a *attempt) look(d *delivery) input {
 			in, found = kept, as
 		}
 	}
-	if (in == without || in == met) && !d.trail.wrong.begun() && a.partTyping(d, before.at, placed) {
-		in, found = d.trail.shows()
+	if (in == without || in == met) && !d.trail.wrong.begun() {
+		if in = a.partTyping(d, before.at, placed, in); in == elsewhere {
+			found = &d.trail.wrong
+		}
 	}
 	if found != nil || !a.f.open() {
 		d.found = found
@@ -647,8 +649,9 @@ func (a *attempt) reposition(t text.Text, edits []TextEdit, down int) text.Set {
 	return out
 }
 
-// partTyping parts an event from i on that is made up of typing and the edit at the places that were sent. f.mu is held.
-func (a *attempt) partTyping(d *delivery, i int, placed func(down int) func(text.Text) text.Set) bool {
+// partTyping parts an event from i on that is made up of typing and the edit at the places that were sent, and says what the events show then.
+// f.mu is held.
+func (a *attempt) partTyping(d *delivery, i int, placed func(down int) func(text.Text) text.Set, in input) input {
 	for ; i < len(d.events); i++ {
 		e := d.events[i]
 		if !e.told() {
@@ -657,15 +660,19 @@ func (a *attempt) partTyping(d *delivery, i int, placed func(down int) func(text
 		typed := typedBefore(e, d.before, d.set, placed)
 		if typed == nil {
 			typed = laidOver(e, text.Rebase(d.before, d.set, composed(d.events[:i])), placed(0))
+			if typed != nil && len(strings.TrimSpace(d.ranges[0].New)) < enough-1 { // at one place only
+				in = met // somebody may have typed it there by chance
+				continue
+			}
 		}
 		if typed != nil {
 			a.part(d, i, i+1, typed)
 			d.kept, d.trail.at = nil, len(d.events)
 			d.trail.wrong = follower{from: i + 1, to: i + 2, start: d.events[i+1].set}
-			return true
+			return elsewhere
 		}
 	}
-	return false
+	return in
 }
 
 // blind says that the client does not compare versions: it gets edits without one, the document has version 0, which

@@ -208,18 +208,18 @@ func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) f
 // there. The change then has the new text at the place that was sent, among what it inserts, and the text at the edit's own place is as it was.
 func laidOver(e event, pending text.Rebased, place func(text.Text) text.Set) text.Set {
 	sent := place(e.after)
-	if len(sent) != 1 || len(strings.TrimSpace(sent[0].New)) < enough || len(pending.Conflicts) > 0 || len(e.set) == 0 {
+	if len(sent) != 1 || strings.TrimSpace(sent[0].New) == "" || len(pending.Conflicts) > 0 || len(e.set) == 0 {
 		return nil
 	}
-	line := e.after.LineStart(e.after.Line(sent[0].Start))
-	i := strings.LastIndex(e.after.Slice(line, min(sent[0].Start+len(sent[0].New), e.after.Len())), sent[0].New) // the line may have been shorter
-	from, to := line+i, line+i+len(sent[0].New)
+	new, line := sent[0].New, e.after.LineStart(e.after.Line(sent[0].Start))
+	i := strings.LastIndex(e.after.Slice(line, min(sent[0].Start+len(new), e.after.Len())), new)
+	from, to := line+i, line+i+len(new)
 	first, last := e.set[0].Start, e.after.Len()-(e.before.Len()-e.set[len(e.set)-1].End)
-	if i < 0 || from < first || to > last || to-from == last-first {
+	switch short := to == e.after.Len() || strings.ContainsAny(e.after.Slice(to, to+1), "\r\n"); { // the line ended before the place
+	case i < 0, from < first, to > last, to-from == last-first, from != sent[0].Start && !short:
 		return nil
 	}
-	mid := text.Set{{Start: from, End: to}}.Apply(e.after)
-	typed := text.Diff(e.before, mid)
+	typed := text.Diff(e.before, text.Set{{Start: from, End: to}}.Apply(e.after))
 	own := text.Rebase(e.before, pending.Set, typed)
 	if len(own.Conflicts) > 0 || own.Coalesced > 0 || len(own.Set) == 0 || own.Set[0].Start <= from && from <= own.Set[len(own.Set)-1].End {
 		return nil

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -262,9 +263,10 @@ func TestFaultE15LaidOverTyping(t *testing.T) {
 		new := rapid.SampledFrom([]string{"AGENT\n", "AGENT one\nAGENT two\n", strings.TrimSpace(lines[k]) + " AGENT\n"}).Draw(r, "new")
 		typed := rapid.SampledFrom([]string{"typed\n", "typed at 1\ntyped at 22\n", "\n\n\n\n\n\n"}).Draw(r, "typed")
 		typed = strings.Repeat(typed, rapid.IntRange(k+1, 9).Draw(r, "times")) // below the edit's old place, too
+		late := rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(r, "late")
 		synctest.Test(t, func(t *testing.T) {
 			w, b, path := opened(t, base)
-			b.blind, b.above = true, typed
+			b.blind, b.above, b.late = true, typed, late
 			s, err := w.Read(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)
@@ -282,6 +284,25 @@ func TestFaultE15LaidOverTyping(t *testing.T) {
 	})
 }
 
+// Where the new text is so short that somebody may have typed it by chance, nothing is taken away, and nothing is told as success.
+func TestFaultE15LaidOverTypingInDoubt(t *testing.T) {
+	for _, typed := range []string{"// Adds two.\n", "// Adds two words to it.\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			w, b, path := opened(t, "package calc\nfunc Add(a, b int) int { return a - b }\n")
+			b.blind, b.above, b.late = true, typed+"\n", time.Second
+			s, err := w.Read(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.Commit(t.Context(), replaceIn(s, "a - b", "a + b"))
+			var e *filetime.Error
+			if b.tries != 1 || !errors.As(err, &e) || e.Reason != "no_echo" {
+				t.Errorf("typed %q: %v, %q, %d tries", typed, err, b.text, b.tries)
+			}
+		})
+	}
+}
+
 // Somebody goes on typing above after the editor has put the edit at its old places, which has moved it further down by the time that the
 // editor tells of it all in one range. No line is lost, and none stands twice.
 func TestFaultE15TypingGoesOn(t *testing.T) {
@@ -292,9 +313,10 @@ func TestFaultE15TypingGoesOn(t *testing.T) {
 		new := rapid.SampledFrom([]string{"", "AGENT\n", "AGENT one\nAGENT two\n", strings.TrimSpace(lines[k]) + " AGENT\n"}).Draw(r, "new")
 		typed := rapid.SampledFrom([]string{"typed\n", "typed one\ntyped two\n"}).Draw(r, "typed")
 		later := strings.Repeat(rapid.SampledFrom([]string{"later\n", "\n", "later one\nlater two\n"}).Draw(r, "later"), rapid.IntRange(0, 9).Draw(r, "times"))
+		late := rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(r, "late")
 		synctest.Test(t, func(t *testing.T) {
 			w, b, path := opened(t, base)
-			b.blind, b.above, b.later = true, typed, later
+			b.blind, b.above, b.later, b.late = true, typed, later, late
 			s, err := w.Read(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)

@@ -153,6 +153,14 @@ func (b *buffer) apply(ctx context.Context, d Delivery) (bool, string, error) {
 	if b.above != "" {
 		typed := b.above
 		b.above = ""
+		if b.late > 0 {
+			time.AfterFunc(b.late, func() {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.inOne(typed, d.Edits)
+			})
+			return true, "", nil
+		}
 		return b.inOne(typed, d.Edits), "", nil
 	}
 	var edits []text.Edit
