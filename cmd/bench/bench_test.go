@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -82,5 +83,34 @@ func TestRows(t *testing.T) {
 				t.Errorf("%s of %s is measured, and no row is about it", name, p.pkg)
 			}
 		}
+	}
+}
+
+// TestLead: a ratio that is a fifth worse than the kept one fails, one that is nearly so does not,
+// and neither does a figure that is missing go unnoticed.
+func TestLead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lead.json")
+	if err := os.WriteFile(file, []byte(`[{"figure":"Start/tandem","beside":"Start/empty","ratio":3}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, found := range map[string]map[string][]float64{
+		"":                             {"Start/tandem": {3.5}, "Start/empty": {1}},
+		"Start/tandem is 3.7× of":      {"Start/tandem": {3.7}, "Start/empty": {1}},
+		"Start/empty was not measured": {"Start/tandem": {1}},
+	} {
+		err := (&bench{found: found}).checkLead(file)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	kept := &bench{found: map[string][]float64{}}
+	if err := kept.checkLead(filepath.Join("testdata", "lead.json")); err == nil || strings.Count(err.Error(), "\n") != 6 {
+		t.Errorf("the file that is kept: %v", err)
+	}
+	for _, r := range rows() {
+		kept.found[r.ours], kept.found[r.other] = []float64{1}, []float64{1}
+	}
+	if err := kept.checkLead(filepath.Join("testdata", "lead.json")); err != nil {
+		t.Errorf("a figure that is in no row: %v", err)
 	}
 }

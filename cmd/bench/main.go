@@ -36,6 +36,7 @@ func run(ctx context.Context) (err error) {
 	program := flag.String("program", "", "measure the server in `file`, not one that is built for it")
 	large := flag.String("large", "", "measure searches of a copy of these `folders` too, of 60,000 files at least")
 	rg := flag.String("rg", "", "compare searches with the ripgrep in `file`, not the one that npm ships")
+	leads := flag.String("lead", "", "fail where a figure is a fifth worse than the ratio in `file`")
 	page := flag.String("o", "", "write the page of figures to `file`; of all figures only")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
@@ -86,6 +87,11 @@ func run(ctx context.Context) (err error) {
 	fmt.Fprint(os.Stderr, "\n", table, "\n", b.searched())
 	if len(b.failed) > 0 {
 		return fmt.Errorf("searches do not find what they have to:\n%s", strings.Join(b.failed, "\n"))
+	}
+	if *leads != "" {
+		if err := b.checkLead(*leads); err != nil {
+			return err
+		}
 	}
 	if *page == "" {
 		return nil
