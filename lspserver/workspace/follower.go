@@ -213,10 +213,13 @@ func laidOver(e event, pending text.Rebased, place func(text.Text) text.Set) tex
 	}
 	new, line := sent[0].New, e.after.LineStart(e.after.Line(sent[0].Start))
 	i := strings.LastIndex(e.after.Slice(line, min(sent[0].Start+len(new), e.after.Len())), new)
+	if i < 0 {
+		return nil
+	}
 	from, to := line+i, line+i+len(new)
 	first, last := e.set[0].Start, e.after.Len()-(e.before.Len()-e.set[len(e.set)-1].End)
-	switch short := to == e.after.Len() || strings.ContainsAny(e.after.Slice(to, to+1), "\r\n"); { // the line ended before the place
-	case i < 0, from < first, to > last, to-from == last-first, from != sent[0].Start && !short:
+	short := to == e.after.Len() || strings.ContainsAny(e.after.Slice(to, to+1), "\r\n") // the line ended before the place
+	if from < first || to > last || to-from == last-first || from != sent[0].Start && !short {
 		return nil
 	}
 	typed := text.Diff(e.before, text.Set{{Start: from, End: to}}.Apply(e.after))

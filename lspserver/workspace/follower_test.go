@@ -180,3 +180,20 @@ func TestFollowerOfManyHunks(t *testing.T) {
 		t.Errorf("%s: %+v", inputNames[in], f)
 	}
 }
+
+// Wherever a place comes to lie in whatever text, an edit is not looked for beyond the text.
+func TestFaultE15LaidOverAnyPlace(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		texts := rapid.StringOfN(rapid.SampledFrom([]rune("ab\n")), 0, 12, -1)
+		before, after := text.New(texts.Draw(r, "before")), text.New(texts.Draw(r, "after"))
+		new := texts.Draw(r, "new")
+		e := event{set: text.Diff(before, after), before: before, after: after}
+		at := rapid.IntRange(0, before.Len()).Draw(r, "own")
+		pending := text.Rebased{Set: text.Set{{Start: at, End: at, New: new}}}
+		place := rapid.IntRange(0, after.Len()).Draw(r, "sent")
+		typed := laidOver(e, pending, func(text.Text) text.Set { return text.Set{{Start: place, End: place, New: new}} })
+		if mid := typed.Apply(before); typed != nil && mid.Len()+len(new) != after.Len() {
+			r.Fatalf("typed %v", typed)
+		}
+	})
+}
