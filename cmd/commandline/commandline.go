@@ -20,6 +20,8 @@ import (
 // Program is a program with its command line.
 type Program struct {
 	Name string
+	// Version is printed for --version and -V.
+	Version string
 	// About is the text below its usage.
 	About string
 	// Columns is the width of its help.
@@ -30,10 +32,10 @@ type Program struct {
 
 // Parsed is what a command line asks for.
 type Parsed struct {
-	// Command is a pointer to the field of the command. It is nil if help is asked for.
+	// Command is a pointer to the field of the command. It is nil if help or the version is asked for.
 	Command any
-	// Help is the help that is asked for, or "".
-	Help string
+	// Text is the help or the version that is asked for, or "".
+	Text string
 }
 
 // helper is implemented by commands whose help has more than a line.
@@ -80,8 +82,11 @@ func (p Program) Parse(into any, args []string) (Parsed, error) {
 	root := newNode(nil, p.Name, reflect.ValueOf(into).Elem())
 	s := scan{at: root, args: args}
 	err := s.run()
-	if s.help {
-		return Parsed{Help: p.help(s.at)}, nil
+	switch {
+	case s.help:
+		return Parsed{Text: p.help(s.at)}, nil
+	case s.version:
+		return Parsed{Text: p.Name + " " + p.Version + "\n"}, nil
 	}
 	if err == nil {
 		err = s.at.complete(p.Getenv)
@@ -218,6 +223,8 @@ type scan struct {
 	at   *node
 	args []string // those that are left
 	help bool
+
+	version bool
 }
 
 func (s *scan) run() error {
@@ -266,11 +273,15 @@ func (s *scan) positional(arg string) error {
 }
 
 func (s *scan) long(name, value string, given bool) error {
-	if name == "help" {
+	switch name {
+	case "help":
 		s.help = true
 		return nil
+	case "version":
+		s.version = true
+		return nil
 	}
-	candidates := []string{"--help"}
+	candidates := []string{"--help", "--version"}
 	for _, f := range s.at.known() {
 		if f.name == name {
 			return s.fill(f, value, given)
@@ -286,8 +297,12 @@ func (s *scan) long(name, value string, given bool) error {
 func (s *scan) short(letters string) error {
 	for i, r := range letters {
 		letter := string(r)
-		if letter == "h" {
+		switch letter {
+		case "h":
 			s.help = true
+			continue
+		case "V":
+			s.version = true
 			continue
 		}
 		at := slices.IndexFunc(s.at.known(), func(f *flag) bool { return f.short == letter })

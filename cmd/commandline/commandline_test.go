@@ -53,7 +53,7 @@ type showTool struct {
 type dropTool struct{}
 
 func program(env map[string]string) Program {
-	return Program{Name: "tool", About: "It is a tool.", Columns: 40, Getenv: func(name string) (string, bool) {
+	return Program{Name: "tool", Version: "1.2", About: "It is a tool.", Columns: 40, Getenv: func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok
 	}}
@@ -156,14 +156,19 @@ Flags:
 		p := program(nil)
 		p.Columns = 44
 		parsed, err := p.Parse(new(tool), strings.Fields(line))
-		if err != nil || parsed.Command != nil || parsed.Help != want {
-			t.Errorf("%s: %v\n%s", line, err, parsed.Help)
+		if err != nil || parsed.Command != nil || parsed.Text != want {
+			t.Errorf("%s: %v\n%s", line, err, parsed.Text)
+		}
+	}
+	for _, line := range []string{"--version", "-V", "-lV", "run --version", "run --bad -V"} {
+		if parsed, err := program(nil).Parse(new(tool), strings.Fields(line)); err != nil || parsed.Command != nil || parsed.Text != "tool 1.2\n" {
+			t.Errorf("%s: %v, %+v", line, err, parsed)
 		}
 	}
 	parsed, err := program(nil).Parse(new(tool), []string{"--help"})
-	for _, want := range []string{"Usage: tool <command> [flags]\n", "\nIt is a tool.\n", "\n  item show <id> [<args>]\n    Show one.\n", "Run \"tool <command> --help\""} {
-		if err != nil || !strings.Contains(parsed.Help, want) {
-			t.Errorf("%v: no %q in\n%s", err, want, parsed.Help)
+	for _, want := range []string{"Usage: tool <command> [flags]\n", "\n  -V, --version       Print the version.\n", "\nIt is a tool.\n", "\n  item show <id> [<args>]\n    Show one.\n", "Run \"tool <command> --help\""} {
+		if err != nil || !strings.Contains(parsed.Text, want) {
+			t.Errorf("%v: no %q in\n%s", err, want, parsed.Text)
 		}
 	}
 }
@@ -179,12 +184,12 @@ func TestAnyLine(t *testing.T) {
 		parsed, err := program(nil).Parse(&into, args)
 		switch parsed.Command {
 		case any(&into.Run), any(&into.Item.Show), any(&into.Item.Drop):
-			if err != nil || parsed.Help != "" {
-				t.Fatal(err, parsed.Help)
+			if err != nil || parsed.Text != "" {
+				t.Fatal(err, parsed.Text)
 			}
 		case nil:
-			if (err == nil) != (parsed.Help != "") {
-				t.Fatal(err, parsed.Help)
+			if (err == nil) != (parsed.Text != "") {
+				t.Fatal(err, parsed.Text)
 			}
 		default:
 			t.Fatalf("%T", parsed.Command)

@@ -29,6 +29,9 @@ func (p Program) help(n *node) string {
 	}
 	p.table(&b, "Arguments", rows)
 	rows = [][2]string{{"-h, --help", "Show context-sensitive help."}}
+	if n.parent == nil {
+		rows = append(rows, [2]string{"-V, --version", "Print the version."})
+	}
 	for i, above := range n.lineage() {
 		for k, f := range above.flags {
 			if i > 0 && k == 0 {

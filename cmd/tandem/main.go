@@ -64,7 +64,7 @@ func start(ctx context.Context, args []string) int {
 		return exitStatus(serveCmd{}.Run(ctx, &c))
 	}
 	program := commandline.Program{
-		Name: "tandem",
+		Name: "tandem", Version: version,
 		About: "A coding agent that edits files while you type in them. It reads your unsaved text, and nothing you type " +
 			"is lost.\n\nEditors start 'tandem --stdio'. To try it without an editor, run 'tandem demo' or 'tandem run \"...\"'. " +
 			"To set up a model, run 'tandem init', then 'tandem doctor'.",
@@ -82,7 +82,7 @@ func start(ctx context.Context, args []string) int {
 		return 2
 	}
 	if parsed.Command == nil {
-		fmt.Fprint(terminal.Stdout(), parsed.Help)
+		fmt.Fprint(terminal.Stdout(), parsed.Text)
 		return 0
 	}
 	return exitStatus(runCommand(ctx, &c, parsed.Command))
