@@ -5,7 +5,18 @@ import (
 	"testing"
 
 	"tandem/tools/builtin"
+	"tandem/tools/schema"
 )
+
+// What is shown of a built-in tool is what a service takes as it is: made so once more it stays the same.
+func TestShownAsServicesTakeIt(t *testing.T) {
+	for _, x := range builtin.Tools() {
+		again, err := schema.Lenient(x.Schema().Shown())
+		if err != nil || string(again.Shown()) != string(x.Schema().Shown()) {
+			t.Errorf("%s: %v\n%s\n%s", x.Spec().Name, err, x.Schema().Shown(), again.Shown())
+		}
+	}
+}
 
 // Every parameter is described to the model, those inside others too.
 func TestF060EveryParameterIsDescribed(t *testing.T) {
