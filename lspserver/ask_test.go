@@ -3,6 +3,7 @@ package lspserver_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,9 +37,7 @@ func startPlain(t *testing.T, script, mode string, capabilities map[string]any, 
 	so.Inputs.UserFile = user
 	p := &plain{}
 	o.Capabilities = map[string]any{"experimental": nil}
-	for k, v := range capabilities {
-		o.Capabilities[k] = v
-	}
+	maps.Copy(o.Capabilities, capabilities)
 	o.Heard = func(method string, params json.RawMessage) {
 		var said struct {
 			Message string

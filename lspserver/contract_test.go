@@ -2,6 +2,7 @@ package lspserver_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,9 +139,7 @@ func TestFaultS11UnknownMembers(t *testing.T) {
 	call := map[string]any{"name": "write_file", "arguments": map[string]any{"path": "made.txt", "content": "x"}}
 	with := func(to map[string]any, more ...any) map[string]any {
 		out := map[string]any{}
-		for k, v := range to {
-			out[k] = v
-		}
+		maps.Copy(out, to)
 		for i := 0; i < len(more); i += 2 {
 			out[more[i].(string)] = more[i+1]
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/textproto"
 	"os"
@@ -136,9 +137,7 @@ func TestWrongParams(t *testing.T) {
 	s := r.session(nil)
 	call := func(more map[string]any) map[string]any {
 		p := map[string]any{"sessionId": s, "name": "list_files", "arguments": map[string]any{}}
-		for k, v := range more {
-			p[k] = v
-		}
+		maps.Copy(p, more)
 		return p
 	}
 	r.ask("tandem/tools/call", call(map[string]any{"callId": "twice"}), nil)

@@ -1,6 +1,7 @@
 package lspserver_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,9 +41,7 @@ type turned struct {
 func (r *rig) turn(what, id string, more map[string]any) (out turned) {
 	r.t.Helper()
 	params := map[string]any{"sessionId": id}
-	for k, v := range more {
-		params[k] = v
-	}
+	maps.Copy(params, more)
 	r.ask("tandem/changes/"+what, params, &out)
 	return out
 }

@@ -712,9 +712,7 @@ func TestGuardsOfRepositories(t *testing.T) {
 		for name, text := range repo {
 			entries["r/.git/"+name] = text
 		}
-		for name, text := range more {
-			entries[name] = text
-		}
+		maps.Copy(entries, more)
 		return tree(t, entries)
 	}
 	guard := func(r ...repository) gitGuard {

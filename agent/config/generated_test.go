@@ -253,10 +253,10 @@ func describe(
 		s.Type = "boolean"
 	case reflect.Int:
 		lo, hi := bounds(tag)
-		s.Type, s.Minimum, s.Maximum = "integer", jsonschema.Ptr(float64(lo)), jsonschema.Ptr(float64(hi))
+		s.Type, s.Minimum, s.Maximum = "integer", new(float64(lo)), new(float64(hi))
 	case reflect.Float64:
 		lo, hi := bounds(tag)
-		s.Type, s.Minimum, s.Maximum = "number", jsonschema.Ptr(float64(lo)), jsonschema.Ptr(float64(hi))
+		s.Type, s.Minimum, s.Maximum = "number", new(float64(lo)), new(float64(hi))
 	}
 	if !value.IsZero() {
 		s.Default, _ = json.Marshal(value.Interface())

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -190,9 +191,7 @@ func TestCaseR08SessionSurvivesKill(t *testing.T) {
 		p.kill()
 		litter += len(p.litter())
 		heard.mu.Lock()
-		for call, how := range heard.ended {
-			told[call] = how
-		}
+		maps.Copy(told, heard.ended)
 		heard.mu.Unlock()
 		raw, err := os.ReadFile(counter)
 		n, after := 0, ""

@@ -589,7 +589,7 @@ search:
 // canonicalHunks slides pure insertions and deletions to their canonical place.
 func canonicalHunks(a, b sequence, hunks []hunk) []hunk {
 	out := hunks[:0]
-	for i := 0; i < len(hunks); i++ {
+	for i := range hunks {
 		h := hunks[i]
 		nextA := len(a.ids)
 		if i+1 < len(hunks) {

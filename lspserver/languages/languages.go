@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -91,9 +92,7 @@ func (l *languageServers) places(ctx context.Context, at tools.Spot, method stri
 	replies, err := l.ask(ctx, Request{Path: at.File.Path, Method: method, Params: func(e text.Encoding, uri string) any {
 		p := textDocumentParams(uri)
 		p["position"] = lspPosition(at.File.Text.Position(at.Offset, e))
-		for k, v := range more {
-			p[k] = v
-		}
+		maps.Copy(p, more)
 		return p
 	}})
 	if err != nil {

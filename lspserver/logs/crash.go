@@ -119,7 +119,7 @@ func (l *Logs) put(text []byte) (path string, err error) {
 	}
 	name := fmt.Sprintf("crash-%s-%d", l.o.Now().UTC().Format("20060102T150405.000"), os.Getpid())
 	var f *os.File
-	for n := 0; n < 100; n++ {
+	for n := range 100 {
 		path = filepath.Join(l.reports, fmt.Sprintf("%s-%02d.txt", name, n))
 		if f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil || !os.IsExist(err) {
 			break

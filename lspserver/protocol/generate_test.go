@@ -146,7 +146,7 @@ func jsonName(f reflect.StructField) (name string, optional bool) {
 func (d description) schema(t *testing.T) map[string]any {
 	t.Helper()
 	ref := func(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + name} }
-	natural := &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
+	natural := &jsonschema.Schema{Type: "integer", Minimum: new(0.0)}
 	position := &jsonschema.Schema{
 		Type: "object", Description: "LSP's.", Required: []string{"line", "character"},
 		Properties: map[string]*jsonschema.Schema{"line": natural, "character": natural.CloneSchemas()},

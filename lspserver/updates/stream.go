@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -347,9 +348,7 @@ func (u *Stream) call(e agent.Event) {
 		c.kind = string(ev.Kind)
 	}
 	at := make(map[string]int64, len(c.at))
-	for k, v := range c.at {
-		at[k] = v
-	}
+	maps.Copy(at, c.at)
 	meta := protocol.UpdateMeta{State: string(ev.State), At: at, Phase: ev.Phase, Batch: ev.Batch, Turn: e.Turn}
 	meta.Semantic = semanticOf(ev)
 	meta.Collapsible = meta.Semantic == "read" || meta.Semantic == "search"

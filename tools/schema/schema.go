@@ -300,7 +300,7 @@ func readTags(p *jsonschema.Schema, n *node, f reflect.StructField) error {
 		}
 	}
 	if v, ok := f.Tag.Lookup("const"); ok {
-		p.Const = jsonschema.Ptr(any(v))
+		p.Const = new(any(v))
 	}
 	if v, ok := f.Tag.Lookup("types"); ok {
 		p.Types = strings.Split(v, ",")

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -244,9 +245,7 @@ func (r *reader) set(name string, v value) {
 	}
 	if !ok || !now.equal(before) {
 		vars := map[string]value{}
-		for n, v := range r.vars {
-			vars[n] = v
-		}
+		maps.Copy(vars, r.vars)
 		vars[name] = now
 		r.vars, r.changed = vars, true
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -62,12 +63,7 @@ func (f *Fields) is(name string) bool {
 
 // among says that the name of the field is one of these, as it is written.
 func (f *Fields) among(names []string) bool {
-	for _, name := range names {
-		if f.is(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, f.is)
 }
 
 // Elements walks through a list, as Fields does through an object. A single object counts as its
