@@ -156,8 +156,7 @@ func (c conversation) AddAnswer(text string, messages ...model.Message) {
 func (c conversation) AddUsage(u model.Usage) {
 	c.usage = c.usage.Add(u)
 	all := c.s.window.Use(u)
-	sum := c.usage
-	c.tell(Event{Usage: &sum, Session: all, Context: u.Input + u.Output})
+	c.tell(Event{Usage: new(c.usage), Session: all, Context: u.Input + u.Output})
 }
 
 func (c conversation) TryClose() bool               { return c.done() }

@@ -24,8 +24,7 @@ func (s *server) listClaims(_ context.Context, p protocol.ClaimsParams) (protoco
 	for _, c := range s.b.Claims(p.SessionID) {
 		item := protocol.Claim{URI: s.ws.URIOf(c.Path), Holder: c.Session, ToolCallID: c.Call, Since: stamp(c.Since)}
 		if !c.Whole {
-			at := s.toRange(c.Text, c.Start, c.End)
-			item.Range = &at
+			item.Range = new(s.toRange(c.Text, c.Start, c.End))
 		}
 		out.Claims = append(out.Claims, item)
 	}

@@ -107,8 +107,7 @@ func (s *server) assess(ctx context.Context, p protocol.AssessParams) (protocol.
 		if r == nil {
 			return nil
 		}
-		payload := updates.Rule(r.In(se.Workspace()))
-		return &payload
+		return new(updates.Rule(r.In(se.Workspace())))
 	}
 	out.DerivedRule, out.ExactRule = rule(a.Wide), rule(a.Decision.Allows)
 	return out, nil

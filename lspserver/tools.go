@@ -104,8 +104,7 @@ func (s *server) getTool(_ context.Context, p protocol.GetToolParams) (*protocol
 	if t == nil {
 		return nil, nil
 	}
-	info := toolInfo(of.set, of.offer, t)
-	return &info, nil
+	return new(toolInfo(of.set, of.offer, t)), nil
 }
 
 // searchTools finds tools, those that are deferred too.

@@ -62,8 +62,7 @@ func (f files) Apply(ctx context.Context, d workspace.Delivery) (workspace.Appli
 	if err != nil {
 		return workspace.Applied{}, &workspace.RefusedError{Words: err.Error()}
 	}
-	text := d.New.String()
-	err = f.request(ctx, "fs/write_text_file", se, d.URI, &text, nil)
+	err = f.request(ctx, "fs/write_text_file", se, d.URI, new(d.New.String()), nil)
 	return workspace.Applied{OK: err == nil}, err
 }
 

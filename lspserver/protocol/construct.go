@@ -9,8 +9,7 @@ import (
 
 // NewCreateFile is a CreateFile with its kind filled in, which a literal leaves empty, and always with ignoreIfExists.
 func NewCreateFile(u uri.URI) *lsp.CreateFile {
-	yes := true
-	return &lsp.CreateFile{Kind: "create", URI: u, Options: &lsp.CreateFileOptions{IgnoreIfExists: &yes}}
+	return &lsp.CreateFile{Kind: "create", URI: u, Options: &lsp.CreateFileOptions{IgnoreIfExists: new(true)}}
 }
 
 // NewRenameFile is a RenameFile with its kind filled in, which overwrites nothing.
@@ -20,8 +19,7 @@ func NewRenameFile(from, to uri.URI) *lsp.RenameFile {
 
 // NewDeleteFile is a DeleteFile with its kind filled in.
 func NewDeleteFile(u uri.URI) *lsp.DeleteFile {
-	yes := true
-	return &lsp.DeleteFile{Kind: "delete", URI: u, Options: &lsp.DeleteFileOptions{IgnoreIfNotExists: &yes}}
+	return &lsp.DeleteFile{Kind: "delete", URI: u, Options: &lsp.DeleteFileOptions{IgnoreIfNotExists: new(true)}}
 }
 
 // ProgressBegin is the value of the first $/progress of a turn.

@@ -165,8 +165,7 @@ func resultContent(r *tools.Result, k tools.Kind, most int) []protocol.ToolConte
 		}
 	}
 	if len(out) == 0 {
-		block := Text(firstLines(r.Shown(k)))
-		out = []protocol.ToolContent{{Type: "content", Content: &block}}
+		out = []protocol.ToolContent{{Type: "content", Content: new(Text(firstLines(r.Shown(k))))}}
 	}
 	for _, p := range Parts(r) {
 		out = append(out, protocol.ToolContent{Type: "content", Content: &p})
@@ -204,8 +203,7 @@ func previewContent(previews []run.DiffPreview, most int) []protocol.ToolContent
 // diff.
 func diffContent(d run.DiffPreview, created bool, most int) protocol.ToolContent {
 	if len(d.Old)+len(d.New) > most {
-		block := Text(cmp.Or(d.Unified, "The change of "+d.Path+" is too large to be shown here; tandem/changes/diff gives it."))
-		return protocol.ToolContent{Type: "content", Content: &block}
+		return protocol.ToolContent{Type: "content", Content: new(Text(cmp.Or(d.Unified, "The change of "+d.Path+" is too large to be shown here; tandem/changes/diff gives it.")))}
 	}
 	c := protocol.ToolContent{Type: "diff", Path: d.Path, NewText: &d.New}
 	if !created {

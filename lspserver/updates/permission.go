@@ -35,8 +35,7 @@ func Permission(session string, q run.Question, maxDiff int) protocol.Permission
 		content = append(content, protocol.ToolContent{Type: "content", Content: &block})
 	}
 	if q.Unkept != "" {
-		block := Text(show.Visible(q.Unkept, false))
-		content = append(content, protocol.ToolContent{Type: "content", Content: &block})
+		content = append(content, protocol.ToolContent{Type: "content", Content: new(Text(show.Visible(q.Unkept, false)))})
 	}
 	if len(content) > 0 {
 		p.ToolCall.Content = content

@@ -112,8 +112,7 @@ func (u *Stream) On(e agent.Event) {
 			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Turn: e.Turn, Phase: "result", Late: true}},
 		}, nil)
 	case e.Usage != nil:
-		usage := Usage(*e.Usage)
-		up := protocol.Update{SessionUpdate: "usage_update", Usage: &usage, Used: e.Context, Cost: Cost(e.Session)}
+		up := protocol.Update{SessionUpdate: "usage_update", Usage: new(Usage(*e.Usage)), Used: e.Context, Cost: Cost(e.Session)}
 		u.now(up, nil)
 	case e.Notice != "":
 		u.now(protocol.Update{SessionUpdate: "notice", Content: Text(show.Visible(e.Notice, true))}, nil)
@@ -124,8 +123,7 @@ func (u *Stream) On(e agent.Event) {
 	case e.Commands:
 		u.now(protocol.Update{SessionUpdate: "available_commands_update", Commands: u.Commands()}, nil)
 	case e.Jobs:
-		jobs := u.Jobs()
-		u.now(protocol.Update{SessionUpdate: "session_info_update", Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Jobs: &jobs}}}, nil)
+		u.now(protocol.Update{SessionUpdate: "session_info_update", Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Jobs: new(u.Jobs())}}}, nil)
 	}
 }
 

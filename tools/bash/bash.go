@@ -244,8 +244,7 @@ func (in input) timeout(env *tools.Env) (time.Duration, error) {
 // the command.
 func (in input) effective(timeout time.Duration) (json.RawMessage, error) {
 	if in.TimeoutMS == nil && in.Timeout == nil && !in.Background {
-		ms := int(timeout.Milliseconds())
-		in.TimeoutMS = &ms
+		in.TimeoutMS = new(int(timeout.Milliseconds()))
 	}
 	js, err := json.Marshal(in)
 	if err != nil {

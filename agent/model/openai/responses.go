@@ -163,8 +163,7 @@ func offered() wire.Writing[model.ToolSpec, client.ResponseTool] {
 
 // request is all of a request but its lists.
 func (m *responses) request(r model.Request, thinks bool) client.CreateResponseRequest {
-	store := false
-	req := client.CreateResponseRequest{Model: m.Model, Store: &store, PromptCacheKey: r.Session}
+	req := client.CreateResponseRequest{Model: m.Model, Store: new(false), PromptCacheKey: r.Session}
 	if thinks {
 		req.Reasoning = &client.ResponseReasoning{Summary: "auto"}
 		req.Include = []client.ResponseInclude{"reasoning.encrypted_content"}

@@ -56,8 +56,7 @@ func (r *Registry) Check(ctx context.Context, name string) (Checked, error) {
 	c.Address = client.Address()
 	ids, err := list(ctx, client, api)
 	if err == nil && ids != nil {
-		listed := slices.Contains(ids, id)
-		c.Listed = &listed
+		c.Listed = new(slices.Contains(ids, id))
 	}
 	return c, err
 }
