@@ -69,8 +69,7 @@ func (s *server) askCommand(arguments []lsp.LSPAny) error {
 
 // wordsOfError is what a person is told of a request that failed.
 func wordsOfError(err error) string {
-	var coded *wire.Error
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[*wire.Error](err); ok {
 		return coded.Message
 	}
 	return err.Error()

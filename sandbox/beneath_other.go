@@ -78,8 +78,7 @@ func (r *root) below() (*os.Root, error) {
 
 // bare is the error of a system call without its path.
 func bare(err error) error {
-	var e *fs.PathError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}
 	return err

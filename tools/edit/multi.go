@@ -54,8 +54,7 @@ func planMulti(ctx context.Context, env *tools.Env, in multiInput) (*tools.Plan,
 // named says which of several edits failed.
 func named(err error, of int) error {
 	var part *quote.PartError
-	var refusal *tools.Refusal
-	if of > 1 && errors.As(err, &part) && errors.As(err, &refusal) && refusal.Result.Error != filetime.NotRead {
+	if refusal, ok := errors.AsType[*tools.Refusal](err); of > 1 && errors.As(err, &part) && ok && refusal.Result.Error != filetime.NotRead {
 		refusal.Result.Data = fmt.Sprintf("edits[%d] failed, so none of the %d edits was made.\n", part.Index, of) + refusal.Result.Data
 	}
 	return err

@@ -259,8 +259,7 @@ func (s *server) begin(ctx context.Context) (*connection, error) {
 		first, second = second, ""
 	}
 	c, err := s.connect(ctx, l, first)
-	var refused *versionError
-	if errors.As(err, &refused) && refused.newer() && second != "" {
+	if refused, ok := errors.AsType[*versionError](err); ok && refused.newer() && second != "" {
 		c, err = s.connect(ctx, l, second)
 	}
 	if err != nil {
