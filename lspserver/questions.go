@@ -281,11 +281,9 @@ func (q *questions) ask(ctx context.Context, t *turn, kind lsp.MessageType, text
 		if rest <= 0 {
 			break
 		}
-		timer := time.NewTimer(rest)
 		select {
-		case <-timer.C:
+		case <-time.After(rest):
 		case <-ctx.Done():
-			timer.Stop()
 			return "", ctx.Err()
 		}
 	}

@@ -315,9 +315,7 @@ func (p *process) Stdout() io.ReadCloser {
 func (p *process) attend(ctx context.Context, running child, c Command, begun time.Time) {
 	var expired <-chan time.Time
 	if c.Timeout > 0 {
-		t := time.NewTimer(time.Until(begun.Add(c.Timeout)))
-		defer t.Stop()
-		expired = t.C
+		expired = time.After(time.Until(begun.Add(c.Timeout)))
 	}
 	var e end
 	exited := make(chan struct{})
@@ -346,23 +344,19 @@ func (p *process) attend(ctx context.Context, running child, c Command, begun ti
 }
 
 func wait(c <-chan struct{}, atMost time.Duration) bool {
-	t := time.NewTimer(atMost)
-	defer t.Stop()
 	select {
 	case <-c:
 		return true
-	case <-t.C:
+	case <-time.After(atMost):
 		return false
 	}
 }
 
 // waitOr is wait, of which little is left once hurry is closed.
 func waitOr(c, hurry <-chan struct{}, atMost time.Duration) {
-	t := time.NewTimer(atMost)
-	defer t.Stop()
 	select {
 	case <-c:
-	case <-t.C:
+	case <-time.After(atMost):
 	case <-hurry:
 		wait(c, min(atMost, haste))
 	}

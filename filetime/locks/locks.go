@@ -145,9 +145,7 @@ func (l *Locks) take(ctx context.Context, path string, who filetime.Holder, wait
 		if !wait.since.IsZero() {
 			left -= time.Since(wait.since)
 		}
-		t := time.NewTimer(left)
-		defer t.Stop()
-		timer = t.C
+		timer = time.After(left)
 	}
 	for {
 		select {

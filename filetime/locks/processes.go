@@ -227,11 +227,9 @@ func (p *processes) flock(ctx context.Context, n int, what string, waits func())
 		if pause == firstPoll {
 			waits()
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			timer.Stop()
 			_ = f.Close()
 			return nil, &timedOut{what, context.Cause(ctx)}
 		}

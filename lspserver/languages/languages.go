@@ -212,11 +212,9 @@ func (l *languageServers) diagnose(ctx context.Context, file filetime.Snapshot, 
 		if allFresh || waitBudget == 0 || running && !pending {
 			return d, nil
 		}
-		again := time.NewTimer(pause)
 		select {
-		case <-again.C:
+		case <-time.After(pause):
 		case <-limit.Done():
-			again.Stop()
 			return d, context.Cause(ctx)
 		}
 	}

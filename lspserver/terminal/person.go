@@ -63,10 +63,8 @@ func On(t *os.File) *Person {
 		drop: func() error { return dropTyped(t) },
 		size: func() (int, int) { return window(t) },
 		Wait: func(ctx context.Context, d time.Duration) error {
-			t := time.NewTimer(d)
-			defer t.Stop()
 			select {
-			case <-t.C:
+			case <-time.After(d):
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()

@@ -131,11 +131,9 @@ func (k *Keeper) attend(started chan<- error) {
 			}
 		}
 	}()
-	t := time.NewTimer(farewell)
-	defer t.Stop()
 	select {
 	case <-ended:
-	case <-t.C:
+	case <-time.After(farewell):
 		k.Destroy()
 		<-ended
 	}
@@ -357,14 +355,12 @@ func (k *Keeper) Network(ended <-chan struct{}) (Network, error) {
 	if err := send(k.socket, msgNetwork, nil); err != nil {
 		return Network{}, err
 	}
-	late := time.NewTimer(time.Second)
-	defer late.Stop()
 	select {
 	case n := <-k.network:
 		return n, nil
 	case <-ended:
 		return Network{}, os.ErrProcessDone
-	case <-late.C:
+	case <-time.After(time.Second):
 		return Network{}, os.ErrDeadlineExceeded
 	}
 }

@@ -224,8 +224,7 @@ func (j *Jobs) Run(ctx context.Context, r sandbox.Runner, title string, c sandbo
 	life, stop := context.WithCancel(j.ctx)
 	b.stop = stop
 	detach := context.AfterFunc(ctx, stop)
-	answer := time.NewTimer(wait)
-	defer answer.Stop()
+	answer := time.After(wait)
 	p, err := r.Start(life, c)
 	if err != nil {
 		detach()
@@ -240,7 +239,7 @@ func (j *Jobs) Run(ctx context.Context, r sandbox.Runner, title string, c sandbo
 	}()
 	select {
 	case <-over:
-	case <-answer.C:
+	case <-answer:
 		if detach() && j.admit(b) == nil {
 			o = b.handOver(sandbox.Outcome{}, true)
 			go func() {
@@ -362,11 +361,9 @@ func (j *Jobs) Look(ctx context.Context, id string, wait time.Duration) (Look, e
 		return Look{}, ErrUnknown
 	}
 	if wait > 0 {
-		t := time.NewTimer(wait)
-		defer t.Stop()
 		select {
 		case <-b.ended:
-		case <-t.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return Look{}, context.Cause(ctx)
 		}

@@ -133,12 +133,10 @@ func patient[T any](ctx context.Context, grace time.Duration, fn func(context.Co
 		return o.value, o.err
 	case <-ctx.Done():
 	}
-	late := time.NewTimer(grace)
-	defer late.Stop()
 	select {
 	case o := <-done:
 		return o.value, o.err
-	case <-late.C:
+	case <-time.After(grace):
 		var none T
 		return none, context.Cause(ctx)
 	}

@@ -68,10 +68,8 @@ func (r Retry) sleep(ctx context.Context, d time.Duration) {
 		r.Sleep(ctx, d)
 		return
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

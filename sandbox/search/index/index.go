@@ -225,11 +225,9 @@ func (i *index) awaitTable(ctx context.Context, t *tree.Tree) bool {
 		i.stateMu.Lock()
 		done := i.tableDone
 		i.stateMu.Unlock()
-		enough := time.NewTimer(tableTimeout)
-		defer enough.Stop()
 		select {
 		case <-done:
-		case <-enough.C:
+		case <-time.After(tableTimeout):
 		case <-ctx.Done():
 		}
 	}

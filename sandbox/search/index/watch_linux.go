@@ -164,13 +164,11 @@ func (w *watch) since() (paths map[string]bool, ok bool) {
 	if err := unix.Fchmod(w.cookie, 0o600); err != nil {
 		return nil, false
 	}
-	late := time.NewTimer(cookieTimeout)
-	defer late.Stop()
 	select {
 	case <-w.cookieSeen:
 	case <-w.done:
 		return nil, false
-	case <-late.C:
+	case <-time.After(cookieTimeout):
 		return nil, false
 	}
 	w.mu.Lock()
