@@ -386,12 +386,7 @@ func (f *FileTime) Knows(path string) bool {
 func (f *FileTime) Paths() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	paths := make([]string, 0, len(f.views))
-	for p := range f.views {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
-	return paths
+	return slices.Sorted(maps.Keys(f.views))
 }
 
 // advance carries the views to the present: others' changes go into Since, own ones into Text.

@@ -42,12 +42,7 @@ func Infer(before, after Text) Set { return Diff(before, after) }
 // Infers reports whether one edit of the set replaces more than half of base: a
 // client that sends whole texts. Such a change is better taken by [Infer].
 func Infers(base Text, s Set) bool {
-	for _, e := range s {
-		if 2*(e.End-e.Start) > base.Len() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, func(e Edit) bool { return 2*(e.End-e.Start) > base.Len() })
 }
 
 // Minimize returns edits that do what s does to base, each cut down to the lines and

@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -145,12 +146,7 @@ func (m *merger) resultLines(e Edit) []string {
 }
 
 func containsWord(s string) bool {
-	for _, r := range s {
-		if isWord(r) {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(s, isWord)
 }
 
 // isGlued reports whether two adjacent texts have neither a blank nor a line end between them.

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -93,11 +94,7 @@ func similarLines(lines, quoted []string) []int {
 
 // topKeys returns the keys with the most votes, best first.
 func topKeys(votes map[int]int) []int {
-	keys := make([]int, 0, len(votes))
-	for k := range votes {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b int) int {
+	keys := slices.SortedFunc(maps.Keys(votes), func(a, b int) int {
 		return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a, b))
 	})
 	return keys[:min(len(keys), 4*maxCandidates)]

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -919,9 +920,7 @@ func (s *process) syncDocuments(ctx context.Context, path string, folder bool) (
 	touched := s.changedOnDisk
 	s.changedOnDisk = nil
 	paths := make([]string, 0, len(s.open)+1)
-	for p := range s.open {
-		paths = append(paths, p)
-	}
+	paths = slices.AppendSeq(paths, maps.Keys(s.open))
 	s.mu.Unlock()
 	for _, p := range s.unsavedPaths() {
 		if isBelow(s.root, p) && s.languageOf(p) != "" {

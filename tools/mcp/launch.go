@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -129,13 +130,7 @@ func (l Launch) Args() json.RawMessage {
 	return raw
 }
 
-func keys(m map[string]string) (out []string) {
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func keys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Told is what a person has to know besides the command: the variables and where it comes from.
 func (l Launch) Told() string {

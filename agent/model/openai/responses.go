@@ -9,6 +9,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -55,12 +56,9 @@ func reasons(name string) bool {
 	if strings.Contains(name, "-chat") {
 		return false
 	}
-	for _, family := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6", "gpt-oss", "codex"} {
-		if strings.HasPrefix(name, family) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5", "gpt-6", "gpt-oss", "codex"}, func(family string) bool {
+		return strings.HasPrefix(name, family)
+	})
 }
 
 func (m *responses) Stream(ctx context.Context, r model.Request, on func(model.Delta)) (model.Response, error) {
