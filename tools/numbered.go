@@ -165,8 +165,8 @@ func window(line string, size, at, width int) (string, part) {
 		return line, part{}
 	}
 	first := max(0, min(utf8.RuneCountInString(line[:min(at, len(line))])-width/4, size-width))
-	start := skip(line, first)
-	end := start + skip(line[start:], width)
+	start := Skip(line, first)
+	end := start + Skip(line[start:], width)
 	in := part{from: first + 1, to: first + width, start: start, end: end, size: size}
 	return in.mark(line[start:end]), in
 }
@@ -182,8 +182,8 @@ func (p part) mark(shown string) string {
 	return fmt.Sprintf("… %s … [line cut: characters %d-%d of %d]", shown, p.from, p.to, p.size)
 }
 
-// skip is the offset after n characters.
-func skip(s string, n int) int {
+// Skip gives the offset after n characters, or the length of a text that has no more.
+func Skip(s string, n int) int {
 	for i := range s {
 		if n == 0 {
 			return i

@@ -287,8 +287,8 @@ func (p *page) fill(t text.Text) {
 	if p.column > 0 {
 		if p.first <= tools.Lines(t) {
 			whole := p.bare(t.Slice(start, t.LineEnd(p.first-1)))
-			from := skip(whole, p.column-1)
-			p.columns(whole[from:from+skip(whole[from:], p.width)], utf8.RuneCountInString(whole), from)
+			from := tools.Skip(whole, p.column-1)
+			p.columns(whole[from:from+tools.Skip(whole[from:], p.width)], utf8.RuneCountInString(whole), from)
 		}
 		return
 	}
@@ -340,17 +340,6 @@ func (p *page) columns(part string, size, at int) {
 	if p.size = max(size, 1); p.column <= p.size {
 		p.Columns(p.first, part, p.column, size, at)
 	}
-}
-
-// skip is the offset after n characters.
-func skip(s string, n int) int {
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
 }
 
 func (p *page) result(path string, total int) (tools.Result, error) {

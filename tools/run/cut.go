@@ -82,8 +82,8 @@ func (l long) cut(limit int) (p piece, ok bool) {
 	if limit <= 0 || n <= limit {
 		return piece{}, false
 	}
-	p.from = skip(s, (limit+1)/2)
-	p.to = p.from + skip(s[p.from:], n-limit)
+	p.from = tools.Skip(s, (limit+1)/2)
+	p.to = p.from + tools.Skip(s[p.from:], n-limit)
 	if at := strings.LastIndexByte(s[:p.from], '\n') + 1; at >= p.from/2 && at > 0 {
 		p.from = at
 	}

@@ -174,14 +174,3 @@ func (c *call) saw(e *tools.Excerpt, path string, now text.Text) {
 		e.Seen(c.env.FileTime, snap)
 	}
 }
-
-// skip gives the offset after n runes.
-func skip(s string, n int) int {
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
-}
