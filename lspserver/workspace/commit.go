@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -190,14 +192,8 @@ func afterMove(p disk.Planned, e filetime.FileEdit) []disk.Planned {
 
 // Commit implements filetime.Files. The caller holds the locks of the paths. If one of several files cannot be changed
 // after others were, those are reverted, and the error is a *filetime.Incomplete.
-func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
-	landed, err := w.commit(ctx, c)
-	w.loadNewer(ctx, err, c)
-	return landed, err
-}
-
-func (w *Workspace) commit(ctx context.Context, c filetime.Change) (filetime.Landed, error) {
-	var out filetime.Landed
+func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (out filetime.Landed, err error) {
+	defer func() { w.loadNewer(ctx, err, c) }()
 	tx := w.transaction(c)
 	if len(c.Files) > 1 {
 		if err := tx.plan(ctx); err != nil {
@@ -312,7 +308,10 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, tx *tra
 		if err != nil {
 			return filetime.LandedFile{}, err
 		}
-		if err := tx.refuseUnsaved(f, e); err != nil {
+		f.mu.Lock()
+		open := f.open()
+		f.mu.Unlock()
+		if err := cmp.Or(tx.refuseUnsaved(f, e), w.refuseLinked(f, e, where, open)); err != nil {
 			return filetime.LandedFile{}, err
 		}
 		var l filetime.LandedFile
@@ -320,10 +319,7 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, tx *tra
 		case filetime.None:
 			l, err = w.commitNowhere(f, e)
 		case filetime.Editor:
-			if err = w.oneName(f, e); err == nil {
-				err = tx.buffer(f, e)
-			}
-			if err == nil {
+			if err = tx.buffer(f, e); err == nil {
 				l, err = w.inEditor(ctx, f, e, tx.change)
 			}
 		default:
@@ -422,6 +418,33 @@ func (tx *transaction) refuseUnsaved(f *file, e filetime.FileEdit) error {
 		"Ask the user to save or close it, then try again.", f.path)
 }
 
+// refuseLinked refuses an edit of a file with further names (hard links) where the editor has it open under another one, and would not
+// notice; and one that was judged for one name where the editor would write into all of them.
+func (w *Workspace) refuseLinked(f *file, e filetime.FileEdit, where filetime.Apply, open bool) error {
+	if where == filetime.None || e.Create || e.Delete && !e.OneName || open && !e.OneName {
+		return nil
+	}
+	info, err := bounded(f.path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
+	if err != nil || statOf(info, time.Time{}).links < 2 {
+		return nil
+	}
+	if where == filetime.Editor && e.OneName {
+		refused := fail(f.path, filetime.EditConflict, "linked", "%s has further names (hard links), and the editor would write into all of "+
+			"them; permission was given for one. Nothing was written. Send the same call again.", f.path)
+		refused.Person = "The editor would change further names (hard links) of this file too. It was not changed."
+		return refused
+	}
+	for _, other := range w.opened() {
+		if is, err := w.statDisk(other.path); !open && err == nil && os.SameFile(info, is) {
+			refused := fail(f.path, filetime.EditConflict, "linked", "%s is one file with %s (a hard link), which is open in the editor. "+
+				"Nothing was written. Edit %s.", f.path, other.path, other.path)
+			refused.Person = "The file is open in the editor under another name (a hard link). It was not changed."
+			return refused
+		}
+	}
+	return nil
+}
+
 // sinkOf chooses the sink of a change of f: the editor, the disk or none.
 func (w *Workspace) sinkOf(f *file, want filetime.Apply, e filetime.FileEdit) (filetime.Apply, error) {
 	if err := w.openElsewhere(f.path); err != nil {
@@ -480,21 +503,6 @@ func ownMode(e filetime.FileEdit) bool { return e.Mode != 0 && e.Mode.Perm() != 
 func (w *Workspace) InPlace(path string) bool {
 	where, err := w.sinkOf(w.file(path), "", filetime.FileEdit{})
 	return err == nil && (where == filetime.Editor || w.o.Features.Versionless)
-}
-
-// oneName refuses an edit that was judged for one name of a file, if the editor would write into further ones.
-func (w *Workspace) oneName(f *file, e filetime.FileEdit) error {
-	if !e.OneName {
-		return nil
-	}
-	info, err := bounded(f.path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
-	if err != nil || statOf(info, time.Time{}).links < 2 {
-		return nil
-	}
-	refused := fail(f.path, filetime.EditConflict, "linked", "%s has further names (hard links), and the editor would write into all of "+
-		"them; permission was given for one. Nothing was written. Send the same call again.", f.path)
-	refused.Person = "The editor would change further names (hard links) of this file too. It was not changed."
-	return refused
 }
 
 // commitNowhere works the edit out for a host that applies it itself.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -99,9 +100,19 @@ func (w *Workspace) takeSlot(ctx context.Context, f *file, c filetime.Change) er
 	default:
 	}
 	defer c.Wait()()
-	began := w.o.Now()
+	var waited [2]time.Duration // for an edit that is being sent, and for one that the editor has yet to tell of
 	for {
-		timer := time.NewTimer(w.patience(w.o.Now().Sub(began)))
+		f.mu.Lock()
+		changed, ahead, left := f.changed, 0, sendBudget-waited[0]
+		if d := f.out; d != nil && (d.state == held || d.state == passed) {
+			ahead, left = 1, w.patience(waited[1])
+		}
+		f.mu.Unlock()
+		if left <= 0 {
+			return fail(f.path, filetime.Timeout, filetime.Held, "%s was not changed: the editor has not shown the previous edit yet. "+
+				"Nothing of this one is in the text; try again later.", f.path)
+		}
+		timer, since := time.NewTimer(left), w.o.Now()
 		select {
 		case f.inFlight <- struct{}{}:
 			timer.Stop()
@@ -109,12 +120,11 @@ func (w *Workspace) takeSlot(ctx context.Context, f *file, c filetime.Change) er
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
+		case <-changed:
 		case <-timer.C:
 		}
-		if w.patience(w.o.Now().Sub(began)) <= 0 {
-			return fail(f.path, filetime.Timeout, filetime.Held, "%s was not changed: the editor has not shown the previous edit yet. "+
-				"Nothing of this one is in the text; try again later.", f.path)
-		}
+		timer.Stop()
+		waited[ahead] += w.o.Now().Sub(since)
 	}
 }
 
@@ -207,8 +217,14 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 				return filetime.LandedFile{}, err
 			}
 			continue
-		case err != nil || done:
-			return a.finish(d.plan, done), err
+		case err != nil:
+			return filetime.LandedFile{}, err
+		case done:
+			a.f.mu.Lock()
+			defer a.f.mu.Unlock()
+			l := d.landed(a.f, true)
+			l.Attempts, l.Already, l.EndKept = a.tries, !a.endKept, a.endKept
+			return l, nil
 		}
 		a.sent = d
 		a.send(ctx, d)
@@ -425,6 +441,8 @@ func (a *attempt) answered(d *delivery, r *reply) {
 		d.state = held
 	default:
 		d.state = d.state.next(yes)
+		close(a.f.changed) // those behind it have another patience now, see takeSlot
+		a.f.changed = make(chan struct{})
 		switch told := d.told() > 0; {
 		case d.state == held && (a.onDisk(d.plan) || a.endOnly(d) && told):
 			d.state = landed
@@ -445,6 +463,10 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 	case s == landed && d.found != nil:
 		first, last := a.own(d)
 		a.f.claim(first.rev, last.rev, a.c)
+		if !a.c.ForUser && a.f.undone(d.events[d.found.to:], first.rev) {
+			return filetime.LandedFile{}, false, a.f.fail(filetime.EditConflict, "undone", "The edit of %s landed, and the user took it back in the "+
+				"editor at once. It is not in the text. Do not make it again unasked; ask what is wanted instead.", a.f.path)
+		}
 		p.before, p.after = first.before, last.after
 		if typed := composed(d.events[:d.found.from]); len(typed) > 0 {
 			p.theirs, p.by = text.Canonical(a.e.Base, text.Compose(p.theirs, typed)), p.by.Plus(filetime.User)
@@ -558,8 +580,8 @@ func (d *delivery) told() int {
 
 // look takes the changes in: the edit as it was sent, else as an editor shows it that keeps the final line end. f.mu is held.
 func (a *attempt) look(d *delivery) input {
-	placed := func(down int) func(text.Text) text.Set {
-		return func(t text.Text) text.Set { return a.reposition(t, d.ranges, down) }
+	placed := func(down int) placing {
+		return func(t text.Text) []text.Set { return a.reposition(t, d.ranges, down) }
 	}
 	place := placed(0)
 	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
@@ -630,28 +652,37 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 	return l
 }
 
-// reposition converts the sent positions, so many lines further down, to offsets of another text.
-func (a *attempt) reposition(t text.Text, edits []TextEdit, down int) text.Set {
+// reposition converts the sent positions, so many lines further down, to offsets of another text: cut down where they are inside of
+// characters, and where that differs widened, too. A widened deletion could as well be a person's.
+func (a *attempt) reposition(t text.Text, edits []TextEdit, down int) []text.Set {
 	enc := a.w.o.Features.Encoding
-	var out text.Set
-	at := 0
+	var cut, wide text.Set
+	at, differ := 0, false
 	for _, e := range edits {
 		from, to := e.Range.Start, e.Range.End
 		from.Line, to.Line = from.Line+down, to.Line+down
 		start, _ := t.Offset(from, enc)
-		end, _ := t.Offset(to, enc)
+		end, bad := t.Offset(to, enc)
 		if start < at || end < start {
 			return nil
 		}
 		at = end
-		out = append(out, text.Edit{Start: start, End: end, New: e.New})
+		cut = append(cut, text.Edit{Start: start, End: end, New: e.New})
+		if bad && e.New != "" && from != to && inside(t, to, end) {
+			_, size := utf8.DecodeRuneInString(t.Slice(end, min(end+utf8.UTFMax, t.Len())))
+			end, differ = end+size, true
+		}
+		wide = append(wide, text.Edit{Start: start, End: end, New: e.New})
 	}
-	return out
+	if differ && wide.Validate(t) == nil {
+		return []text.Set{cut, wide}
+	}
+	return []text.Set{cut}
 }
 
 // partTyping parts an event from i on that is made up of typing and the edit at the places that were sent, and says what the events show then.
 // f.mu is held.
-func (a *attempt) partTyping(d *delivery, i int, placed func(down int) func(text.Text) text.Set, in input) input {
+func (a *attempt) partTyping(d *delivery, i int, placed func(down int) placing, in input) input {
 	for ; i < len(d.events); i++ {
 		e := d.events[i]
 		if !e.told() {
@@ -702,17 +733,6 @@ func (a *attempt) waitForGap(ctx context.Context, gap time.Duration, until time.
 		}
 	}
 	return false
-}
-
-func (a *attempt) finish(p plan, done bool) filetime.LandedFile {
-	if !done {
-		return filetime.LandedFile{}
-	}
-	a.f.mu.Lock()
-	defer a.f.mu.Unlock()
-	l := p.landed(a.f, true)
-	l.Attempts, l.Already, l.EndKept = a.tries, !a.endKept, a.endKept
-	return l
 }
 
 // overdue ends an attempt whose time is up. A revert goes on in the background.

@@ -61,6 +61,16 @@ func (f *file) settle(over bool) {
 	}
 }
 
+// undone reports that one of some changes has led back to a text from before a revision, and none to a later one. f.mu is held.
+func (f *file) undone(changes []event, rev uint64) (back bool) {
+	for _, e := range changes {
+		if was := f.past.Restores(e.rev); was != 0 {
+			back = was < rev
+		}
+	}
+	return back
+}
+
 func (f *file) snapshot() filetime.Snapshot {
 	return filetime.Snapshot{
 		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version(), Open: f.open(), Dirty: f.dirty(),

@@ -40,6 +40,22 @@ func (f *follower) complete() bool {
 // begun reports that a part of the edit is in the text.
 func (f *follower) begun() bool { return f.to > 0 && !f.complete() }
 
+// alone is the rank of an edit that was told by itself.
+const alone = 3
+
+// rank is how well the edit fits what was told: wholly and alone, wholly, in part, not at all.
+func (f *follower) rank() int {
+	switch {
+	case f.complete() && !f.mixed:
+		return alone
+	case f.complete():
+		return 2
+	case f.begun():
+		return 1
+	}
+	return 0
+}
+
 // met reports that somebody else has changed what the edit changes, or has brought text of it: it could be in the text and not be told from
 // that.
 func (f *follower) met() bool { return f.traced || len(f.now.Conflicts) > 0 }
@@ -148,7 +164,7 @@ func weight(s text.Set) int {
 // typedBefore is what of a change was typed beside an edit that came to the places that were sent: an editor that holds its changes back may
 // tell of the two in one. What was typed above the edit later has moved it down: placed gives it so many lines further down. It is nil where
 // the change is not made up like that.
-func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) func(text.Text) text.Set) text.Set {
+func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) placing) text.Set {
 	const most = 32 // hunks that are looked at
 	made := hunks(e.before, e.set)
 	if n := len(made); n == 0 || n > most || len(sent) == 0 {
@@ -156,12 +172,13 @@ func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) f
 	}
 	gone, weighs, line := removed(made), weight(made), base.Line(sent[0].Start)
 	fitsAt := func(typed text.Set, mid text.Text, down int) bool {
-		edit := placed(down)(mid)
-		// Neither does more than was done: where the two touch, they may share a line end.
-		if removed(edit) > 0 && gone == 0 || weight(typed)+weight(minimal(mid, edit)) > weighs+2*len("\r\n") {
-			return false
-		}
-		return !mid.Equal(e.after) && grown(mid, edit) == grown(e.before, e.set)-grown(e.before, typed) && sameText(edit.Apply(mid), e.after)
+		return !mid.Equal(e.after) && slices.ContainsFunc(placed(down)(mid), func(edit text.Set) bool {
+			// Neither does more than was done: where the two touch, they may share a line end.
+			if removed(edit) > 0 && gone == 0 || weight(typed)+weight(minimal(mid, edit)) > weighs+2*len("\r\n") {
+				return false
+			}
+			return grown(mid, edit) == grown(e.before, e.set)-grown(e.before, typed) && sameText(edit.Apply(mid), e.after)
+		})
 	}
 	fits := func(typed text.Set, at int) bool {
 		mid := typed.Apply(e.before)
@@ -206,8 +223,12 @@ func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) f
 
 // laidOver is what of a change was typed where the editor has put the edit over typing that it had not told of. Nobody knows what stood
 // there. The change then has the new text at the place that was sent, among what it inserts, and the text at the edit's own place is as it was.
-func laidOver(e event, pending text.Rebased, place func(text.Text) text.Set) text.Set {
-	sent := place(e.after)
+func laidOver(e event, pending text.Rebased, place placing) text.Set {
+	places := place(e.after)
+	if len(places) == 0 {
+		return nil
+	}
+	sent := places[0]
 	if len(sent) != 1 || strings.TrimSpace(sent[0].New) == "" || len(pending.Conflicts) > 0 || len(e.set) == 0 {
 		return nil
 	}
@@ -275,6 +296,10 @@ func moved(s, over text.Set) text.Set {
 	return out
 }
 
+// placing gives the edit at the places that were sent, over another text. There may be two: an editor may widen a range that begins or ends
+// inside a character, as VS Code does, or cut it down.
+type placing func(text.Text) []text.Set
+
 // trail follows an edit in flight from the text that it was computed for, and from the places that were sent. It is a value: what a step
 // does to a copy leaves it as it was.
 type trail struct {
@@ -283,9 +308,9 @@ type trail struct {
 	least        int // what a change weighs at least that may have hunks of it; 0 where all changes are looked at
 }
 
-// follow goes through the changes that have come since the last time. place gives the edit at the places that were sent, over another
-// text; again has it looked for there even if the document has it.
-func (t *trail) follow(d *delivery, place func(text.Text) text.Set, again bool) {
+// follow goes through the changes that have come since the last time. again has the edit
+// looked for at the places that were sent even if the document has it.
+func (t *trail) follow(d *delivery, place placing, again bool) {
 	if t.at == 0 {
 		t.right = follow(d.before, d.set)
 		t.least = lightest(t.right.edit)
@@ -296,7 +321,7 @@ func (t *trail) follow(d *delivery, place func(text.Text) text.Set, again bool) 
 			to++
 		}
 		all, each := *t, *t
-		if all.step(d, from, to, place, again); to > from+1 && !all.exact() { // a notification may tell of the edit and of typing
+		if all.step(d, from, to, place, again); to > from+1 && max(all.right.rank(), all.wrong.rank()) < alone { // a notification may tell of the edit and of typing
 			for i := from; i < to; i++ {
 				each.step(d, i, i+1, place, again)
 			}
@@ -311,13 +336,8 @@ func (t *trail) follow(d *delivery, place func(text.Text) text.Set, again bool) 
 // found reports that the document has the edit, wherever.
 func (t *trail) found() bool { return t.right.complete() || t.wrong.complete() }
 
-// exact reports that the edit has been found by itself.
-func (t *trail) exact() bool {
-	return t.right.complete() && !t.right.mixed || t.wrong.complete() && !t.wrong.mixed
-}
-
 // step goes through changes from up to to as if they were one.
-func (t *trail) step(d *delivery, from, to int, place func(text.Text) text.Set, again bool) {
+func (t *trail) step(d *delivery, from, to int, place placing, again bool) {
 	first, after, change := d.events[from], d.events[to-1].after, composed(d.events[from:to])
 	if t.at = to; first.disk { // the text of the closed document is gone; the edit stays found if the disk has it
 		was := t.right
@@ -334,11 +354,16 @@ func (t *trail) step(d *delivery, from, to int, place func(text.Text) text.Set, 
 		return
 	}
 	if from > 0 && (again || !t.right.complete()) && !t.wrong.complete() {
-		old, fresh := t.wrong, follow(first.before, place(first.before))
+		old, fresh := t.wrong, follower{}
 		if old.begun() {
 			old.step(from, to, first.before, after, change)
 		}
-		fresh.step(from, to, first.before, after, change)
+		for _, edit := range place(first.before) {
+			f := follow(first.before, edit)
+			if f.step(from, to, first.before, after, change); f.rank() > fresh.rank() {
+				fresh = f
+			}
+		}
 		switch t.wrong = (follower{}); {
 		case old.to == to && !fresh.complete():
 			t.wrong = old

@@ -87,7 +87,7 @@ func TestFollowerFindsTheEdit(t *testing.T) {
 		default:
 			tell(base, text.Compose(typed, rebased.Set), false)
 		}
-		d.trail.follow(d, func(text.Text) text.Set { return nil }, false)
+		d.trail.follow(d, func(text.Text) []text.Set { return nil }, false)
 		in, f := d.trail.shows()
 		if in != complete {
 			r.Fatalf("%s: edit %v, typed %v, told %v", inputNames[in], edit, typed, d.events)
@@ -120,7 +120,7 @@ func TestFollowerFindsNothing(t *testing.T) {
 			d.events = append(d.events, event{set: s, before: now, after: s.Apply(now)})
 			now = s.Apply(now)
 		}
-		d.trail.follow(d, func(text.Text) text.Set { return nil }, false)
+		d.trail.follow(d, func(text.Text) []text.Set { return nil }, false)
 		if in, _ := d.trail.shows(); in == complete || in == elsewhere {
 			r.Fatalf("%s: edit %v, told %v", inputNames[in], edit, d.events)
 		}
@@ -175,7 +175,7 @@ func TestFollowerOfManyHunks(t *testing.T) {
 	}
 	set := text.Rebase(base, edit, typed).Set
 	d.events = append(d.events, event{set: set, before: now, after: set.Apply(now)})
-	d.trail.follow(d, func(text.Text) text.Set { return edit }, false)
+	d.trail.follow(d, func(text.Text) []text.Set { return []text.Set{edit} }, false)
 	if in, f := d.trail.shows(); in != complete || f.mixed || f.from != 5 || f.to != 6 {
 		t.Errorf("%s: %+v", inputNames[in], f)
 	}

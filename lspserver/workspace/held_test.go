@@ -3,11 +3,13 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -83,6 +85,111 @@ func TestFaultE5TypingUntilTheEcho(t *testing.T) {
 		if f := l.Files[0]; f.Over != 1 || len(f.Rebased) != 1 || f.Rebased[0] != (text.Edit{Start: len(doc), End: len(doc), New: "typed\n"}) {
 			t.Errorf("rebased over %v", f.Rebased)
 		}
+	})
+}
+
+// What the editor's own undo has taken back before the editor replied is told as taken back, and not as an edit that stands; what its redo
+// has brought again stands.
+func TestFaultE18UndoneBeforeTheReply(t *testing.T) {
+	for _, redo := range []bool{false, true} {
+		for _, plain := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				w, b, path := opened(t, doc)
+				w.o.Features.Plain, w.o.Features.Versions = plain, true
+				b.after = func() {
+					b.mu.Lock()
+					defer b.mu.Unlock()
+					b.change(b.undo[len(b.undo)-1])
+					if redo {
+						b.change(b.undo[len(b.undo)-1])
+					}
+				}
+				l, err := edit(t, w, path, "four", "FOUR")
+				s, _ := w.Read(t.Context(), path)
+				if redo {
+					if want := strings.Replace(doc, "four", "FOUR", 1); err != nil || len(l.Files) != 1 || s.Text.String() != want {
+						t.Errorf("%v, %q", err, s.Text)
+					}
+					return
+				}
+				code(t, err, filetime.EditConflict, "undone")
+				if s.Text.String() != doc || b.tries != 1 {
+					t.Errorf("%q after %d tries", s.Text, b.tries)
+				}
+			})
+		}
+	}
+}
+
+// A file that is open under another of its names is not written behind the editor: by whichever name, saved or not.
+func TestFaultE18HardLink(t *testing.T) {
+	for _, dirty := range []bool{false, true} {
+		w, b, path := opened(t, doc)
+		other := path + "2"
+		if err := os.Link(path, other); err != nil {
+			t.Skip("no hard links here:", err)
+		}
+		if dirty {
+			b.typeAt(0, "typed ")
+		}
+		for _, place := range []filetime.Apply{"", filetime.OnDisk, filetime.Editor} {
+			s, err := w.Read(t.Context(), other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := replaceIn(s, "four", "FOUR")
+			c.Apply = place
+			_, err = w.Commit(t.Context(), c)
+			code(t, err, filetime.EditConflict, "linked")
+		}
+		if got, _ := os.ReadFile(path); string(got) != doc || b.tries != 0 {
+			t.Errorf("%q on disk, %d edits", got, b.tries)
+		}
+		w.Close(b.uri)
+		w.o.Features.Save = false // closed files go to the disk
+		if _, err := edit(t, w, other, "four", "FOUR"); err != nil {
+			t.Errorf("once it is closed: %v", err)
+		}
+	}
+}
+
+// A racing editor puts an edit where characters of two UTF-16 units were typed meanwhile, so that its range begins or ends inside of one:
+// whether it cuts the range down or widens it, what it took away comes back and the edit lands at its place.
+func TestFaultE1HalfACharacter(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		widens := rapid.Bool().Draw(r, "widens")
+		line := "ab𠀐cd word 😀 end"
+		old := rapid.SampledFrom([]string{"word", "cd", "b𠀐c", "d", " "}).Draw(r, "old")
+		new := rapid.SampledFrom([]string{"", "X", "𠀒", "some words"}).Draw(r, "new")
+		if widens && new == "" {
+			new = "Y" // a deletion that is widened is taken for a person's
+		}
+		typed := rapid.SampledFrom([]string{"😀", "x", "x😀", "😀😀", "𠀓y"}).Draw(r, "typed")
+		at := rapid.IntRange(0, strings.Index(line, old)).Draw(r, "at")
+		for !utf8.RuneStart(line[at]) {
+			at--
+		}
+		synctest.Test(t, func(t *testing.T) {
+			w, b, path := opened(t, "first\n"+line+"\nlast\n")
+			w.o.Features.Encoding = text.UTF16
+			b.blind, b.widens = true, widens
+			b.before = func(try int) {
+				if try == 1 {
+					b.typeAt(len("first\n")+at, typed)
+				}
+			}
+			_, err := edit(t, w, path, old, new)
+			var conflict *filetime.Conflict
+			want := line[:at] + typed + strings.Replace(line[at:], old, new, 1)
+			if errors.As(err, &conflict) {
+				want = line[:at] + typed + line[at:]
+			} else if err != nil {
+				r.Errorf("%v", err)
+			}
+			if want = "first\n" + want + "\nlast\n"; b.text != want {
+				r.Errorf("%q by %q, %q typed at %d: %q, want %q (%v)", old, new, typed, at, b.text, want, err)
+			}
+		})
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 
 // applyWhole sends the planned text to the editor. f.mu is held.
 func (w *Workspace) applyWhole(f *file, p plan, e filetime.FileEdit, tx *transaction) error {
-	if err := w.oneName(f, e); err != nil {
+	if err := w.refuseLinked(f, e, filetime.Editor, true); err != nil {
 		return err
 	}
 	if w.o.Journal != nil && !tx.buffers[f.path] {

@@ -28,6 +28,7 @@ type buffer struct {
 
 	before func(try int) // typed between the sending of an edit and its arrival
 	blind  bool          // applies at the old coordinates, whatever the version
+	widens bool          // a range that ends inside of a character takes in all of it
 	lies   bool          // answers applied without applying a stale edit
 	fails  error         // what it answers every edit with
 	says   string        // what it refuses every edit with
@@ -165,7 +166,13 @@ func (b *buffer) apply(ctx context.Context, d Delivery) (bool, string, error) {
 	}
 	var edits []text.Edit
 	for _, e := range d.Edits {
-		edits = append(edits, text.Edit{Start: b.offset(e.Range.Start), End: b.offset(e.Range.End), New: e.New})
+		edit := text.Edit{Start: b.offset(e.Range.Start), End: b.offset(e.Range.End), New: e.New}
+		if b.widens && e.Range.Start != e.Range.End {
+			if next := e.Range.End; b.offset(next) == b.offset(text.Position{Line: next.Line, Character: next.Character - 1}) {
+				edit.End = b.offset(text.Position{Line: next.Line, Character: next.Character + 1})
+			}
+		}
+		edits = append(edits, edit)
 	}
 	if b.join != "" {
 		edits = append([]text.Edit{{New: b.join}}, edits...)

@@ -129,6 +129,7 @@ var failures = sync.OnceValue(func() map[string]string {
 		"EDIT_CONFLICT/disk_newer":   "The file is newer on disk than in the editor. Reload it first. It was not deleted.",
 		"EDIT_CONFLICT/deleted":      "The file was deleted in the meantime. Nothing was written.",
 		"EDIT_CONFLICT/out_of_step":  "Tandem's copy of this file is out of sync with the editor. Close and reopen it.",
+		"EDIT_CONFLICT/undone":       "You took the edit back at once. It is not in the text.",
 		"EDIT_CONFLICT/opened_twice": "The editor has this file open under two names. Close one of them.",
 
 		"TIMEOUT":             "This took too long and was stopped.",
