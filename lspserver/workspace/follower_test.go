@@ -191,7 +191,7 @@ func TestFaultE15LaidOverAnyPlace(t *testing.T) {
 		at := rapid.IntRange(0, before.Len()).Draw(r, "own")
 		pending := text.Rebased{Set: text.Set{{Start: at, End: at, New: new}}}
 		place := rapid.IntRange(0, after.Len()).Draw(r, "sent")
-		typed := laidOver(e, pending, func(text.Text) text.Set { return text.Set{{Start: place, End: place, New: new}} })
+		typed := laidOver(e, pending, func(text.Text) []text.Set { return []text.Set{{{Start: place, End: place, New: new}}} })
 		if mid := typed.Apply(before); typed != nil && mid.Len()+len(new) != after.Len() {
 			r.Fatalf("typed %v", typed)
 		}
