@@ -52,6 +52,15 @@ func handedOn(name string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
+// shellNamed names bash in SHELL where it is the program and nothing is named. Else bash looks up
+// the user's shell at each start, for which the C library asks a name service over a socket.
+func shellNamed(env []string, program string) []string {
+	if lookup(env, "SHELL") != "" || filepath.Base(program) != "bash" {
+		return env
+	}
+	return set(env, "SHELL", program)
+}
+
 func looksSecret(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH"}, func(word string) bool {

@@ -146,6 +146,7 @@ func (l *Local) start(ctx context.Context, c Command, level string) (Process, er
 	env := c.Env
 	if env == nil {
 		env = unattended(l.environment(c.Surroundings), func(name string) bool { return l.named(c.Surroundings, name) })
+		env = shellNamed(env, c.Argv[0])
 	}
 	in, cache := c.Surroundings, ""
 	if level != LevelNone {

@@ -248,6 +248,29 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // TestCaseE01E02Environment: commands get what is listed, and no keys under whatever name.
+// TestShellIsNamed: bash is told a shell where the environment names none, and no other program is.
+func TestShellIsNamed(t *testing.T) {
+	for _, tt := range []struct {
+		env     []string
+		program string
+		want    string
+	}{
+		{nil, "/usr/bin/bash", "/usr/bin/bash"},
+		{[]string{"SHELL="}, "/usr/bin/bash", "/usr/bin/bash"},
+		{[]string{"SHELL=/bin/zsh"}, "/usr/bin/bash", "/bin/zsh"},
+		{nil, "/usr/bin/env", ""},
+	} {
+		if got := lookup(shellNamed(tt.env, tt.program), "SHELL"); got != tt.want {
+			t.Errorf("%q with %q: %q", tt.program, tt.env, got)
+		}
+	}
+	l := local(t)
+	l.Environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	if o, err := Run(t.Context(), l, bash("env")); err != nil || !strings.Contains(o.Stdout, "SHELL=/bin/bash\n") {
+		t.Errorf("%v, %v", o.Stdout, err)
+	}
+}
+
 func TestCaseE01E02Environment(t *testing.T) {
 	base := []string{
 		"PATH=/bin", "HOME=/h", "LC_ALL=C", "FOO_API_KEY=x", "AWS_SECRET_ACCESS_KEY=x", "GITHUB_TOKEN=x", "LD_PRELOAD=x",
