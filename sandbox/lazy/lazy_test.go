@@ -13,7 +13,7 @@ func TestRegexp(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if !r.Get().MatchString("aa") || r.Get().MatchString("ab") || r.Get() != r.Get() {
+			if !r.Get().MatchString("aa") || r.Get().MatchString("ab") {
 				t.Error("it is not the expression")
 			}
 		})
