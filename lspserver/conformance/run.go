@@ -62,6 +62,7 @@ type run struct {
 	streamed strings.Builder
 	heard    []heard
 	problems []string
+	typed    chan struct{} // closed once the latest key was typed that waits for a moment after an edit has arrived
 	gone     bool
 	// languages counts the requests to language servers by method.
 	languages map[string]int
@@ -271,8 +272,16 @@ func (r *run) leave(exit <-chan int) {
 func (r *run) arrived(n int) {
 	r.fire("before apply", n)
 	if slices.ContainsFunc(r.hooks, func(h *step) bool { return h.trigger == "during apply" && h.n == n }) {
+		r.mu.Lock()
+		before, done := r.typed, make(chan struct{})
+		r.typed = done
+		r.mu.Unlock()
 		r.typing.Go(func() {
+			defer close(done)
 			time.Sleep(2 * time.Millisecond)
+			if before != nil { // on a machine that is busy the two could change places
+				<-before
+			}
 			r.fire("during apply", n)
 		})
 	}

@@ -19,7 +19,7 @@ import (
 
 // An editor that checks no version and tells of typing and of an edit at its old places in one range: what it took away at the wrong
 // place is put back, the edit lands at its place, and no line of anybody is lost or stands twice.
-func TestFaultE14OneRange(t *testing.T) {
+func TestFaultE14FindingE9OneRange(t *testing.T) {
 	lines := []string{"alpha\n", "beta\n", "gamma\n", "delta\n", "epsilon\n"}
 	base := strings.Join(lines, "")
 	rapid.Check(t, func(r *rapid.T) {

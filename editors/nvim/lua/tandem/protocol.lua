@@ -1180,6 +1180,7 @@ M.FAILURES = {
   ['EDIT_CONFLICT/disk_newer'] = 'The file is newer on disk than in the editor. Reload it first. It was not deleted.',
   ['EDIT_CONFLICT/opened_twice'] = 'The editor has this file open under two names. Close one of them.',
   ['EDIT_CONFLICT/out_of_step'] = 'Tandem\'s copy of this file is out of sync with the editor. Close and reopen it.',
+  ['EDIT_CONFLICT/undone'] = 'You took the edit back at once. It is not in the text.',
   ['EDIT_CONFLICT/unsaved'] = 'The file has unsaved changes, and the editor cannot apply edits. Save the file first.',
   ['EXECUTION_ERROR'] = 'The tool failed. See the log for details.',
   ['EXECUTION_ERROR/not_started'] = 'The command could not be started.',
