@@ -110,7 +110,7 @@ func (e *Editor) apply(id, params json.RawMessage) {
 	}
 	if e.o.Profile == Race && e.o.Window > 0 {
 		if e.moved(p) {
-			e.conn.reply(id, applyResult{FailureReason: "the document has changed"})
+			e.refuse(id, "the document has changed")
 			return
 		}
 		e.background.Go(func() {
@@ -205,11 +205,22 @@ func (e *Editor) carryOut(n int, id json.RawMessage, p applyParams) {
 	}
 	switch {
 	case reply == Lost, e.o.ReplyFirst && r.Applied:
+	case !r.Applied && e.o.Fails:
+		e.refuse(id, r.FailureReason)
 	case errors.Is(err, errBroken):
 		e.conn.fail(id, -32603, err.Error())
 	default:
 		e.conn.reply(id, r)
 	}
+}
+
+// refuse answers an edit that was not carried out.
+func (e *Editor) refuse(id json.RawMessage, why string) {
+	if e.o.Fails {
+		e.conn.fail(id, -32603, why)
+		return
+	}
+	e.conn.reply(id, applyResult{FailureReason: why})
 }
 
 // plan checks an edit as the profile checks it and gives the steps that carry it out. An error means that nothing is to

@@ -38,6 +38,8 @@
 //	-encoding=utf-16             of positions
 //	-there=20ms -back=20ms       how long a message is under way to the server and from it
 //	-hold=150ms                  changes wait that long; an edit is then answered before its echo
+//	-idle                        the time begins again with each change
+//	-fails                       an edit for another text is answered with an error
 //	-merge                       held changes go out as one range
 //	-split                       each text edit is echoed in a didChange of its own
 //	-whole                       didChange has whole texts

@@ -64,6 +64,10 @@ type Options struct {
 	// applyEdit comes before its echo. A request sends what is held first. With Merge a held run goes out as one range.
 	Hold  time.Duration
 	Merge bool
+	// Idle counts Hold from the last change, so that nothing is told while somebody types: stock Neovim and eglot do.
+	Idle bool
+	// Fails answers an edit for another text with an error, as eglot does, and not with applied: false.
+	Fails bool
 	// Split sends every edit of an applyEdit in a didChange of its own.
 	Split bool
 	// Whole sends whole texts, never ranges.
@@ -659,6 +663,9 @@ func (e *Editor) see(d *document, deed Deed, splices []Splice) {
 
 // pass sends what is held, at once or when its time has come.
 func (e *Editor) pass(d *document) {
+	if e.o.Idle {
+		d.stop()
+	}
 	if e.o.Hold == 0 {
 		e.flush(d)
 	} else if d.timer == nil {
@@ -693,6 +700,13 @@ func (e *Editor) flush(d *document) {
 		"textDocument":   map[string]any{"uri": d.uri, "version": d.version},
 		"contentChanges": changes,
 	})
+}
+
+// Escape sends what is held, as an editor does that tells only when Insert mode ends: its Hold is longer than anybody waits.
+func (e *Editor) Escape() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.flushAll()
 }
 
 func (e *Editor) flushAll() {

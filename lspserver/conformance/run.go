@@ -170,7 +170,7 @@ func (r *run) options(profile Profile, capabilities map[string]any) (Options, er
 	f := r.flags
 	o := Options{
 		Root: r.root, Profile: profile, Encoding: Encoding(f.encoding), Capabilities: capabilities,
-		Hold: f.hold, Merge: f.merge, Split: f.split, Whole: f.whole, ReplyFirst: f.replyFirst, Landed: f.landed, Window: f.window,
+		Hold: f.hold, Idle: f.idle, Fails: f.fails, Merge: f.merge, Split: f.split, Whole: f.whole, ReplyFirst: f.replyFirst, Landed: f.landed, Window: f.window,
 		Forget: f.forget, Reopen: f.reopen, Full: f.full,
 		Reply:       func(n int) Reply { return f.reply[n] },
 		BeforeApply: r.arrived,

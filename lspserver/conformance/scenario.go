@@ -43,6 +43,8 @@ type ways struct {
 	there      time.Duration
 	back       time.Duration
 	hold       time.Duration
+	idle       bool
+	fails      bool
 	window     time.Duration
 	merge      bool
 	split      bool
@@ -160,6 +162,8 @@ func (f *ways) client(set *flag.FlagSet) func() error {
 	set.DurationVar(&f.there, "there", 0, "delay of messages to the server")
 	set.DurationVar(&f.back, "back", 0, "delay of messages to the client")
 	set.DurationVar(&f.hold, "hold", 0, "delay of changes; an edit is answered before its echo")
+	set.BoolVar(&f.idle, "idle", false, "the delay of changes begins again with each of them")
+	set.BoolVar(&f.fails, "fails", false, "an edit for another version is answered with an error")
 	set.DurationVar(&f.window, "window", 0, "time between a racing client's version check and its edit; without it, there is no check")
 	set.BoolVar(&f.merge, "merge", false, "delayed changes are sent as one range")
 	set.BoolVar(&f.split, "split", false, "each place of an edit is echoed in its own didChange")

@@ -35,6 +35,12 @@ var story = flag.Bool("story", false, "print the messages of every simulated wor
 // away.
 var unchecked = flag.Bool("unchecked", false, "let editors of the simulated world ignore the versions of edits")
 
+// late plays editors that tell of nothing while somebody types. Not all of these worlds hold yet.
+var late = flag.Bool("late", false, "let editors of the simulated world tell of nothing while somebody types")
+
+// insertMode is longer than anybody waits.
+const insertMode = 1000 * time.Hour
+
 // The runes that are the only ones of their kind, each born once in a world: the names of the lines at the start, what
 // the person types, and what the agent writes.
 const (
@@ -47,12 +53,14 @@ const (
 // true of the buffers beside them, told by the editor alone.
 type world struct {
 	t     *testing.T
+	n     uint64 // its seed
 	o     Options
 	e     *Editor
 	gap   time.Duration
 	eol   string
 	lossy bool // an answer may get lost or be wrong
 	vague bool // the server has to guess what was typed from whole texts or wide ranges
+	late  bool // the editor tells of nothing while somebody types
 
 	mu     sync.Mutex // guards the fields below; it is taken while the editor stands still
 	files  map[string]*tracked
@@ -662,6 +670,9 @@ func (m *tinker) edit(name string, v *view) *op {
 // longest is how long a call may take: ten seconds for its tries, the reply to the last one, and a repair.
 const longest = 27 * time.Second
 
+// longestLate is the same for an edit that waits for the person to pause, or behind one that does.
+const longestLate = longest + 2*time.Minute
+
 // judge holds what the model was told of its calls against what is so. The caller holds w.mu.
 func (w *world) judge(done []*op) {
 	for _, o := range done {
@@ -673,7 +684,11 @@ func (w *world) judge(done []*op) {
 		}
 		w.counts["ops"]++
 		w.counts[o.outcome]++
-		if took := time.Since(o.asked); took > time.Duration(len(done))*longest {
+		most := longest
+		if w.late || strings.Contains(o.told, "has not shown the previous edit") {
+			most = longestLate
+		}
+		if took := time.Since(o.asked); took > time.Duration(len(done))*most {
 			w.fault("I8: %s of %s took %v and was %s", o.id, o.file, took, o.outcome)
 		}
 		if n := replacements.FindStringSubmatch(o.told); n != nil && o.kind == "all" {
@@ -686,7 +701,7 @@ func (w *world) judge(done []*op) {
 		switch o.outcome {
 		case "landed", "TIMEOUT":
 		case "UNKNOWN":
-			if !w.lossy && !w.vague && w.e.Misplaced() == 0 && w.files[o.file].turned.Before(o.asked.Add(-time.Second)) {
+			if !w.lossy && !w.vague && !w.late && w.e.Misplaced() == 0 && w.files[o.file].turned.Before(o.asked.Add(-time.Second)) {
 				w.fault("I2: %s of %s ended unknown in an honest world: %s", o.id, o.file, o.told)
 			}
 		default:
@@ -931,8 +946,15 @@ func (w *world) chance(r *rand.Rand) (there, back Latency) {
 			return time.Duration(rand.New(rand.NewPCG(salt, uint64(time.Now().UnixNano()))).Int64N(int64(most)))
 		}
 	}
-	w.t.Logf("%s, a key every %v, under way up to %v, window %v, hold %v, merge %v, split %v, whole %v, reply first %v, landed %v, "+
-		"format %v, faults %v, %s, eol %q", o.Profile, w.gap, most, o.Window, o.Hold, o.Merge, o.Split, o.Whole, o.ReplyFirst, o.Landed,
+	if *late {
+		more := rand.New(rand.NewPCG(w.n, 7))
+		w.late, o.Idle, o.Landed = true, true, false
+		o.Hold = []time.Duration{150 * time.Millisecond, 500 * time.Millisecond, 2500 * time.Millisecond, 5 * time.Second, insertMode}[more.IntN(5)]
+		o.Merge, o.ReplyFirst, o.Fails = more.IntN(2) == 0, more.IntN(2) == 0, more.IntN(3) == 0
+		w.vague = o.Whole || o.Merge
+	}
+	w.t.Logf("%s, a key every %v, under way up to %v, window %v, hold %v, idle %v, fails %v, merge %v, split %v, whole %v, reply first %v, landed %v, "+
+		"format %v, faults %v, %s, eol %q", o.Profile, w.gap, most, o.Window, o.Hold, o.Idle, o.Fails, o.Merge, o.Split, o.Whole, o.ReplyFirst, o.Landed,
 		o.Format != nil, o.Reply != nil, o.Encoding, w.eol)
 	return jitter(), jitter()
 }
@@ -971,6 +993,8 @@ func (w *world) act(r *rand.Rand) {
 		err = w.e.Open("c.go")
 	case k < 30:
 		_ = w.e.Undo(name) // there may be nothing to undo
+	case k < 45 && w.o.Hold == insertMode:
+		w.e.Escape()
 	default:
 		err = w.e.Change(name, w.stroke(r, name))
 	}
@@ -1069,7 +1093,16 @@ func (w *world) live(r *rand.Rand, turns int) {
 		if r.IntN(3) == 0 {
 			w.revert(r, session.SessionID, end.Turn)
 		}
-		time.Sleep(5 * time.Second)
+		if w.o.Hold == insertMode {
+			w.e.Escape()
+		}
+		time.Sleep(5*time.Second + min(w.o.Hold, 5*time.Second))
+		if w.late { // what has been sent since
+			w.e.Escape()
+			time.Sleep(20 * time.Second)
+			w.e.Escape()
+			time.Sleep(time.Second)
+		}
 		w.quiet()
 		if len(w.wrong) > 0 || w.counts["acts"] > 1500 { // a fast person and a slow network make few edits of many keys
 			break
@@ -1280,7 +1313,7 @@ func TestWorld(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", n), func(t *testing.T) {
 			dir := root(t)
 			w := &world{
-				t: t, files: map[string]*tracked{}, runes: map[rune]*mark{}, counts: map[string]int{}, typed: firstTyped, marked: firstMark,
+				t: t, n: n, files: map[string]*tracked{}, runes: map[rune]*mark{}, counts: map[string]int{}, typed: firstTyped, marked: firstMark,
 				trace: sha256.New(),
 			}
 			w.o.Root = dir
