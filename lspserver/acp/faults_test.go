@@ -230,7 +230,7 @@ func TestFaultT18ChangedModel(t *testing.T) {
 	want := []string{"model script/two", "says script/two"}
 	for end := time.Now().Add(20 * time.Second); ; { // until the file was noticed
 		got := turn()
-		if slices.Equal(got, want) {
+		if slices.Equal(got, want) || slices.Equal(got, []string{want[0], "says script/one"}) { // noticed before the turn, or while it ran
 			break
 		}
 		if !slices.Equal(got, []string{"says script/one"}) || time.Now().After(end) {
