@@ -109,7 +109,14 @@ func SameSpans(base Text, ours Set, now Text, rebased Set) bool {
 	same := func(endFirst bool) bool {
 		return isSubsequence(deletedSpans(base, ours, endFirst), deletedSpans(now, rebased, endFirst))
 	}
-	return same(false) || same(true)
+	all := func(t Text, s Set) (out []string) {
+		for _, e := range s {
+			out = append(out, t.Slice(e.Start, e.End))
+		}
+		return out
+	}
+	// Two edits that touch become one, which may have a line end of its old text inside of its new.
+	return same(false) || same(true) || isSubsequence(all(base, ours), all(now, rebased))
 }
 
 // rebasedOurs is the outcome for the agent's edits, over theirs. ends are line ends to restore in

@@ -817,3 +817,18 @@ func TestF157EditAfterShift(t *testing.T) {
 		t.Errorf("got %q, %+v", got, r)
 	}
 }
+
+// Edits that touch become one over the other's text, with a line end of the old text in the middle of the new one: that deletes nothing else.
+func TestFindingE10TouchingDeletions(t *testing.T) {
+	base := New("\n\n\n\n\n\n\n\n←\n")
+	ours := Set{{3, 6, ";\n"}, {7, 12, "①"}}
+	theirs := Set{{6, 7, ""}, {12, 12, "─\n"}}
+	r := Rebase(base, ours, theirs)
+	now := theirs.Apply(base)
+	if got := r.Set.Apply(now).String(); len(r.Conflicts) > 0 || got != "\n\n\n;\n①\n─\n" || !SameSpans(base, ours, now, r.Set) {
+		t.Errorf("%q by %v, conflicts %v", got, r.Set, r.Conflicts)
+	}
+	if SameSpans(base, ours, now, Set{{2, 10, ";\n①"}}) || SameSpans(base, ours, now, Set{{3, 10, ""}, {11, 12, ""}}) {
+		t.Error("what deletes more is let through")
+	}
+}
