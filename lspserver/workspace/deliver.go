@@ -83,13 +83,21 @@ func (w *Workspace) commitEditor(ctx context.Context, f *file, e filetime.FileEd
 	case errors.Is(err, errReverting):
 		err = a.expired()
 		go a.revertLater()
-	case a.sent.late == nil: // else the document stays taken, see lateEcho
-		<-f.inFlight
+	default:
+		f.release(err)
 	}
 	if err == nil && l.Applied && !e.Delete && a.openedForEdit() {
 		l.Stale = w.save(ctx, f)
 	}
 	return l, err
+}
+
+// release gives the document free for the next edit. One that has ended as held goes on: it belongs to whoever hears of the document from
+// then on, see lateEcho, and nobody else may touch it.
+func (f *file) release(err error) {
+	if e, ok := errors.AsType[*filetime.Error](err); !ok || e.Reason != filetime.Held {
+		<-f.inFlight
+	}
 }
 
 // takeSlot waits for the edit that is on its way to the document, or until the time of this one is up.

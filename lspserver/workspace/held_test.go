@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -331,7 +332,7 @@ func TestFaultE15EditsWait(t *testing.T) {
 		w, b, path := opened(t, "1\n2\n3\n4\n5\n6\n")
 		w.o.Features.Plain, w.o.Features.Versions = true, true
 		b.holds = true
-		waited := 0
+		var waited atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 6 {
 			wg.Go(func() {
@@ -341,7 +342,7 @@ func TestFaultE15EditsWait(t *testing.T) {
 					return
 				}
 				c := replaceIn(s, fmt.Sprint(i+1), fmt.Sprintf("line %d", i+1))
-				c.Waits = func() func() { waited++; return func() { waited-- } }
+				c.Waits = func() func() { waited.Add(1); return func() { waited.Add(-1) } }
 				if _, err := w.Commit(t.Context(), c); err != nil {
 					t.Errorf("edit %d: %v", i+1, err)
 				}
@@ -349,13 +350,18 @@ func TestFaultE15EditsWait(t *testing.T) {
 		}
 		for range 25 { // keys, which the editor tells of when they end
 			time.Sleep(time.Second)
-			b.typeAt(len(b.text), "k")
+			b.mu.Lock()
+			end := len(b.text)
+			b.mu.Unlock()
+			b.typeAt(end, "k")
 			w.traffic.heardAt.Store(time.Now().UnixNano()) // of another document
 		}
 		b.tell()
 		wg.Wait()
-		if b.tries < 6 || strings.Count(b.text, "line") != 6 || waited != 0 {
-			t.Errorf("%q after %d tries, %d wait", b.text, b.tries, waited)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.tries < 6 || strings.Count(b.text, "line") != 6 || waited.Load() != 0 {
+			t.Errorf("%q after %d tries, %d wait", b.text, b.tries, waited.Load())
 		}
 	})
 }

@@ -160,10 +160,8 @@ func (a *attempt) revertLater() {
 	a.deadline = a.w.o.Now().Add(revertTime)
 	a.back.lingers = true
 	_, err := a.run(context.Background())
-	if a.sent.late == nil { // else the document stays taken, see lateEcho
-		<-a.f.inFlight
+	if err != nil {
+		a.w.o.Log.Warn("an edit at the wrong place may not have been taken back", "path", a.f.path, "error", err)
 	}
-	if err != nil && a.reverting() {
-		a.w.o.Log.Warn("an edit at the wrong place was not taken back", "path", a.f.path, "error", err)
-	}
+	a.f.release(err)
 }
