@@ -434,7 +434,7 @@ func (s *Scenario) forAnyEditor() bool {
 	}
 	other := slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "wait" || st.verb == "probe" })
 	return len(f.profiles) == 3 && !other && f.exit == 0 && f.encoding == string(UTF16) &&
-		f.there+f.back+f.hold+f.window == 0 && !f.fails && !f.merge && !f.split && !f.whole && !f.replyFirst && !f.trim && !f.full && len(f.reply) == 0
+		f.there+f.back+f.hold+f.window == 0 && !f.fails && !f.merge && !f.reorder && !f.widen && !f.split && !f.whole && !f.replyFirst && !f.trim && !f.full && len(f.reply) == 0
 }
 
 // Print writes the findings for a person; verbose adds what passed between the client and the server.

@@ -247,7 +247,7 @@ func TestConformanceWrongTexts(t *testing.T) {
 
 func TestParseClient(t *testing.T) {
 	for spec, want := range map[string]string{
-		"fake:strict": "", "fake:race,window=5ms,hold=1s,merge": "", "fake:lying,without=save+apply,reply=1:lost+2:error": "",
+		"fake:strict": "", "fake:race,window=5ms,hold=1s,merge": "", "fake:strict,hold=insert,reorder,widen": "", "fake:lying,without=save+apply,reply=1:lost+2:error": "",
 		"nvim:":                     `unknown client "nvim:"`,
 		"":                          `unknown client ""`,
 		"fake":                      `unknown client "fake"`,

@@ -38,9 +38,12 @@
 //	-encoding=utf-16             of positions
 //	-there=20ms -back=20ms       how long a message is under way to the server and from it
 //	-hold=150ms                  changes wait that long; an edit is then answered before its echo
+//	-hold=insert                 changes wait while the person is in Insert mode: from a key until nobody has typed for 300 ms
 //	-idle                        the time begins again with each change
 //	-fails                       an edit for another text is answered with an error
 //	-merge                       held changes go out as one range
+//	-reorder                     each third change is sent after the next one, if that comes within 50 ms
+//	-widen                       changes are sent as whole lines
 //	-split                       each text edit is echoed in a didChange of its own
 //	-whole                       didChange has whole texts
 //	-reply-first                 an edit is answered before its echo

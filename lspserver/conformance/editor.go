@@ -66,6 +66,13 @@ type Options struct {
 	Merge bool
 	// Idle counts Hold from the last change, so that nothing is told while somebody types: stock Neovim and eglot do.
 	Idle bool
+	// Insert holds changes back only in Insert mode, as vim-lsp does: a key begins it, Escape ends it, and so does a pause of Hold.
+	Insert bool
+	// Reorder sends two changes in the other order: each third waits for the next one, 50 ms at most. Helix 25.01 sends versions
+	// 34, 36, 35.
+	Reorder bool
+	// Widen sends whole lines: the range of a change has what stands beside it in its lines, too.
+	Widen bool
 	// Fails answers an edit for another text with an error, as eglot does, and not with applied: false.
 	Fails bool
 	// Split sends every edit of an applyEdit in a didChange of its own.
@@ -198,6 +205,15 @@ type document struct {
 	told          string // what the server has been told that the text is
 	held          []contentChange
 	timer         *time.Timer
+	inserting     bool        // the person is in Insert mode
+	overtaken     *didChange  // waits for the next one, which goes first
+	overtake      *time.Timer // until which it waits
+}
+
+// didChange are the parameters of one notification.
+type didChange struct {
+	TextDocument   versioned       `json:"textDocument"`
+	ContentChanges []contentChange `json:"contentChanges"`
 }
 
 type contentChange struct {
@@ -506,6 +522,7 @@ func (e *Editor) Save(name string) error {
 	if err != nil {
 		return err
 	}
+	d.inserting = false
 	return e.save(d)
 }
 
@@ -571,6 +588,10 @@ func (e *Editor) Change(name string, f func(text string) []Splice) error {
 		for i := range splices {
 			splices[i].New = d.lines(splices[i].New)
 		}
+		if e.o.Insert {
+			d.inserting = true
+			d.stop()
+		}
 		e.change(d, Typed, splices)
 	}
 	return nil
@@ -608,6 +629,7 @@ func (e *Editor) Undo(name string) error {
 	}
 	last := d.undo[len(d.undo)-1]
 	rest := d.undo[:len(d.undo)-1]
+	d.inserting = false
 	e.change(d, Typed, last)
 	d.undo = rest
 	return nil
@@ -639,9 +661,8 @@ func (e *Editor) change(d *document, deed Deed, splices []Splice) {
 	}
 	d.undo = append(d.undo, inverse)
 	for _, s := range slices.Backward(splices) {
-		r := Range{e.o.Encoding.Position(d.text, s.Start), e.o.Encoding.Position(d.text, s.End)}
+		d.held = append(d.held, e.told(d.text, s))
 		d.text = d.text[:s.Start] + s.New + d.text[s.End:]
-		d.held = append(d.held, contentChange{&r, s.New})
 		if e.o.Split {
 			d.version++
 			e.see(d, deed, []Splice{s})
@@ -661,27 +682,42 @@ func (e *Editor) see(d *document, deed Deed, splices []Splice) {
 	}
 }
 
+// told is a splice of a text as a didChange has it.
+func (e *Editor) told(text string, s Splice) contentChange {
+	if e.o.Widen {
+		start, end := strings.LastIndexByte(text[:s.Start], '\n')+1, len(text)
+		if n := strings.IndexAny(text[s.End:], "\r\n"); n >= 0 {
+			end = s.End + n
+		}
+		s = Splice{start, end, text[start:s.Start] + s.New + text[s.End:end]}
+	}
+	return contentChange{&Range{e.o.Encoding.Position(text, s.Start), e.o.Encoding.Position(text, s.End)}, s.New}
+}
+
 // pass sends what is held, at once or when its time has come.
 func (e *Editor) pass(d *document) {
 	if e.o.Idle {
 		d.stop()
 	}
-	if e.o.Hold == 0 {
-		e.flush(d)
+	if e.o.Hold == 0 || e.o.Insert && !d.inserting {
+		e.send(d)
 	} else if d.timer == nil {
 		d.timer = time.AfterFunc(e.o.Hold, func() {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			d.timer = nil
+			d.timer, d.inserting = nil, false
 			if e.docs[d.uri] == d {
-				e.flush(d)
+				e.send(d)
 			}
 		})
 	}
 }
 
-func (e *Editor) flush(d *document) {
-	d.stop()
+// send sends what is held in one didChange, or has it wait for the next one, to be overtaken.
+func (e *Editor) send(d *document) {
+	if !d.inserting {
+		d.stop()
+	}
 	changes := d.held
 	d.held = nil
 	if len(changes) == 0 {
@@ -691,21 +727,47 @@ func (e *Editor) flush(d *document) {
 	case e.o.Whole:
 		changes = []contentChange{{Text: d.text}}
 	case e.o.Merge && e.o.Hold > 0:
-		s := difference(d.told, d.text)
-		r := Range{e.o.Encoding.Position(d.told, s.Start), e.o.Encoding.Position(d.told, s.End)}
-		changes = []contentChange{{&r, s.New}}
+		changes = []contentChange{e.told(d.told, difference(d.told, d.text))}
 	}
 	d.told = d.text
-	e.conn.notify("textDocument/didChange", map[string]any{
-		"textDocument":   map[string]any{"uri": d.uri, "version": d.version},
-		"contentChanges": changes,
-	})
+	n := didChange{versioned{d.uri, d.version}, changes}
+	if e.o.Reorder && d.overtaken == nil && d.version%3 == 0 {
+		d.overtaken = &n
+		d.overtake = time.AfterFunc(50*time.Millisecond, func() {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			if d.overtaken == &n {
+				e.release(d)
+			}
+		})
+		return
+	}
+	e.conn.notify("textDocument/didChange", n)
+	e.release(d)
 }
 
-// Escape sends what is held, as an editor does that tells only when Insert mode ends: its Hold is longer than anybody waits.
+// release sends what waits to be overtaken.
+func (e *Editor) release(d *document) {
+	if d.overtaken != nil {
+		e.conn.notify("textDocument/didChange", *d.overtaken)
+		d.overtaken = nil
+		d.overtake.Stop()
+	}
+}
+
+// flush sends all that the server has not been told of.
+func (e *Editor) flush(d *document) {
+	e.send(d)
+	e.release(d)
+}
+
+// Escape ends Insert mode, and sends what is held.
 func (e *Editor) Escape() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	for _, d := range e.docs {
+		d.inserting = false
+	}
 	e.flushAll()
 }
 

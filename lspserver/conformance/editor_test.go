@@ -159,6 +159,10 @@ func TestServerFollowsEveryWayOfTelling(t *testing.T) {
 		"one eol":   {Profile: Race},
 		"dos":       {Profile: Lying, Hold: 30 * time.Millisecond, Merge: true},
 		"split":     {Split: true},
+		"insert":    {Hold: 150 * time.Millisecond, Insert: true},
+		"widened":   {Widen: true},
+		"wide":      {Profile: Race, Widen: true, Hold: 150 * time.Millisecond, Merge: true},
+		"reordered": {Reorder: true},
 		"formatted": {Format: func(_, text string) string { return strings.ReplaceAll(text, " \r\n", "\r\n") }},
 	}
 	for name, o := range ways {
@@ -167,6 +171,7 @@ func TestServerFollowsEveryWayOfTelling(t *testing.T) {
 				o.Root = root(t)
 				write(t, o.Root, "a.txt", "eins 😀 \r\nzwei\r\ndrei\r\n")
 				e, f := pair(t, o)
+				f.sorts = o.Reorder
 				if err := e.Open("a.txt"); err != nil {
 					t.Fatal(err)
 				}
@@ -182,7 +187,7 @@ func TestServerFollowsEveryWayOfTelling(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					time.Sleep(o.Hold + 1)
+					time.Sleep(max(o.Hold, 50*time.Millisecond) + 1)
 					text, _ := e.Text("a.txt")
 					if got, _ := f.text(e.URI("a.txt")); got != text {
 						t.Fatalf("(- editor, + server)\n%s", Diff(text, got))
@@ -198,9 +203,50 @@ func TestServerFollowsEveryWayOfTelling(t *testing.T) {
 				if o.Hold > 0 && f.notes >= 350 || o.Whole && f.changes != f.notes {
 					t.Errorf("%d notifications with %d changes", f.notes, f.changes)
 				}
+				if (f.swapped > 20) != o.Reorder || (f.narrow == 0) != (o.Widen || o.Whole) {
+					t.Errorf("%d swapped, %d ranges that begin within a line", f.swapped, f.narrow)
+				}
 			})
 		})
 	}
+}
+
+// An editor that tells when Insert mode ends says nothing of keys nor of edits till then, and tells of edits at once in Normal mode.
+func TestInsertMode(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
+		e, f := pair(t, Options{Root: root(t), Hold: time.Second, Insert: true})
+		e.OpenUnsaved("a", "one two\n")
+		told := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			if got, _ := f.text(e.URI("a")); got != want {
+				t.Errorf("the server has %q, want %q", got, want)
+			}
+		}
+		apply(t, f, textEdit(e.URI("a"), 1, 4, 5, "T"))
+		told("one Two\n")
+		typeAt(t, e, "a", 0, "!")
+		apply(t, f, textEdit(e.URI("a"), 3, 5, 6, "t"))
+		time.Sleep(900 * time.Millisecond)
+		typeAt(t, e, "a", 0, "!")
+		time.Sleep(900 * time.Millisecond)
+		told("one Two\n")
+		time.Sleep(100 * time.Millisecond)
+		told("!!one two\n")
+		typeAt(t, e, "a", 0, "?")
+		told("!!one two\n")
+		e.Escape()
+		told("?!!one two\n")
+		apply(t, f, textEdit(e.URI("a"), 6, 7, 8, "T"))
+		told("?!!one Two\n")
+		typeAt(t, e, "a", 0, "?")
+		if err := e.Undo("a"); err != nil { // in Normal mode
+			t.Error(err)
+		}
+		told("?!!one Two\n")
+		apply(t, f, textEdit(e.URI("a"), 9, 7, 8, "t"))
+		told("?!!one two\n")
+	})
 }
 
 // What each profile makes of an edit for a text that it has no more.

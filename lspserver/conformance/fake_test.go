@@ -28,6 +28,10 @@ type fake struct {
 	version map[string]int32
 	changes int // contentChanges seen
 	notes   int // didChange seen
+	narrow  int // ranges that do not begin with their line
+	sorts   bool
+	swapped int // changes that came before the one before
+	early   map[int32][]contentChange
 }
 
 // serveFake is a Server.
@@ -38,6 +42,7 @@ func serveFake(_ context.Context, rwc io.ReadWriteCloser, models model.Opener, r
 func newFake(rwc io.ReadWriteCloser, models model.Opener, runner sandbox.Runner) *fake {
 	f := &fake{
 		models: models, runner: runner, ended: make(chan int, 1), texts: map[string]string{}, version: map[string]int32{},
+		early: map[int32][]contentChange{},
 	}
 	f.conn = newConn(rwc, f.hear)
 	f.conn.start()
@@ -88,21 +93,16 @@ func (f *fake) hear(m message) {
 	case "textDocument/didClose":
 		delete(f.texts, doc.URI)
 	case "textDocument/didChange":
-		f.version[doc.URI] = doc.Version
 		f.notes++
-		for _, c := range p.ContentChanges {
-			f.changes++
-			text := f.texts[doc.URI]
-			if c.Range == nil {
-				f.texts[doc.URI] = c.Text
-				continue
-			}
-			start, ok := UTF16.Offset(text, c.Range.Start)
-			end, too := UTF16.Offset(text, c.Range.End)
-			if !ok || !too {
-				panic(fmt.Sprintf("a change points nowhere: %+v in %q", *c.Range, text))
-			}
-			f.texts[doc.URI] = text[:start] + c.Text + text[end:]
+		if f.sorts && doc.Version > f.version[doc.URI]+1 {
+			f.early[doc.Version] = p.ContentChanges
+			f.swapped++
+			break
+		}
+		f.change(doc.URI, doc.Version, p.ContentChanges)
+		for next := doc.Version + 1; f.early[next] != nil; next++ {
+			f.change(doc.URI, next, f.early[next])
+			delete(f.early, next)
 		}
 	case "tandem/session/new":
 		f.conn.reply(m.ID, map[string]any{"sessionId": "s1"})
@@ -117,6 +117,28 @@ func (f *fake) hear(m message) {
 		}
 	}
 	f.mu.Unlock()
+}
+
+// change is one version of a document. The caller holds f.mu.
+func (f *fake) change(uri string, version int32, changes []contentChange) {
+	f.version[uri] = version
+	for _, c := range changes {
+		f.changes++
+		text := f.texts[uri]
+		if c.Range == nil {
+			f.texts[uri] = c.Text
+			continue
+		}
+		if c.Range.Start.Character > 0 {
+			f.narrow++
+		}
+		start, ok := UTF16.Offset(text, c.Range.Start)
+		end, too := UTF16.Offset(text, c.Range.End)
+		if !ok || !too {
+			panic(fmt.Sprintf("a change points nowhere: %+v in %q", *c.Range, text))
+		}
+		f.texts[uri] = text[:start] + c.Text + text[end:]
+	}
 }
 
 func (f *fake) update(u map[string]any) {

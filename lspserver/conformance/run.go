@@ -170,8 +170,6 @@ func (r *run) options(profile Profile, capabilities map[string]any) (Options, er
 	f := r.flags
 	o := Options{
 		Root: r.root, Profile: profile, Encoding: Encoding(f.encoding), Capabilities: capabilities,
-		Hold: f.hold, Idle: f.idle, Fails: f.fails, Merge: f.merge, Split: f.split, Whole: f.whole, ReplyFirst: f.replyFirst, Landed: f.landed, Window: f.window,
-		Forget: f.forget, Reopen: f.reopen, Full: f.full,
 		Reply:       func(n int) Reply { return f.reply[n] },
 		BeforeApply: r.arrived,
 		AfterApply:  func(n int) { r.fire("after apply", n) },
@@ -180,9 +178,9 @@ func (r *run) options(profile Profile, capabilities map[string]any) (Options, er
 		Heard:       r.hear,
 		Invoke:      r.invoked,
 	}
+	f.lay(&o)
 	if f.trim {
-		trailing := regexp.MustCompile(`[ \t]+(\r?\n|$)`)
-		o.Format = func(_, text string) string { return trailing.ReplaceAllString(text, "$1") }
+		o.Format = trimmed()
 	}
 	var over map[string]any
 	for name, into := range map[string]*map[string]any{"capabilities.json": &o.Capabilities, "settings.json": &over} {
@@ -194,6 +192,19 @@ func (r *run) options(profile Profile, capabilities map[string]any) (Options, er
 	}
 	o.Settings = merge(map[string]any{"mode": f.mode}, over)
 	return o, nil
+}
+
+// lay says in o how the editor tells of changes and answers edits.
+func (f *ways) lay(o *Options) {
+	o.Hold, o.Idle, o.Insert, o.Merge, o.Split, o.Whole = f.hold, f.idle, f.insert, f.merge, f.split, f.whole
+	o.Reorder, o.Widen, o.Fails, o.ReplyFirst, o.Landed, o.Window = f.reorder, f.widen, f.fails, f.replyFirst, f.landed, f.window
+	o.Forget, o.Reopen, o.Full = f.forget, f.reopen, f.full
+}
+
+// trimmed is a formatter that takes trailing blanks away.
+func trimmed() func(path, text string) string {
+	trailing := regexp.MustCompile(`[ \t]+(\r?\n|$)`)
+	return func(_, text string) string { return trailing.ReplaceAllString(text, "$1") }
 }
 
 // fill puts the folders of this run where a scenario names them, bare puts the names back.

@@ -44,6 +44,9 @@ type ways struct {
 	back       time.Duration
 	hold       time.Duration
 	idle       bool
+	insert     bool
+	reorder    bool
+	widen      bool
 	fails      bool
 	window     time.Duration
 	merge      bool
@@ -161,11 +164,14 @@ func (f *ways) client(set *flag.FlagSet) func() error {
 	set.StringVar(&f.encoding, "encoding", string(UTF16), "of positions")
 	set.DurationVar(&f.there, "there", 0, "delay of messages to the server")
 	set.DurationVar(&f.back, "back", 0, "delay of messages to the client")
-	set.DurationVar(&f.hold, "hold", 0, "delay of changes; an edit is answered before its echo")
+	set.Func("hold", "delay of changes; an edit is answered before its echo. hold=insert delays them only in insert mode, from a key "+
+		"until a pause", f.setHold)
 	set.BoolVar(&f.idle, "idle", false, "the delay of changes begins again with each of them")
 	set.BoolVar(&f.fails, "fails", false, "an edit for another version is answered with an error")
 	set.DurationVar(&f.window, "window", 0, "time between a racing client's version check and its edit; without it, there is no check")
 	set.BoolVar(&f.merge, "merge", false, "delayed changes are sent as one range")
+	set.BoolVar(&f.reorder, "reorder", false, "some changes are sent after the next one, within 50ms")
+	set.BoolVar(&f.widen, "widen", false, "changes are sent as whole lines")
 	set.BoolVar(&f.split, "split", false, "each place of an edit is echoed in its own didChange")
 	set.BoolVar(&f.whole, "whole", false, "didChange carries whole texts")
 	set.BoolVar(&f.replyFirst, "reply-first", false, "an edit is answered before its echo")
@@ -194,6 +200,19 @@ func (f *ways) client(set *flag.FlagSet) func() error {
 		}
 		return nil
 	}
+}
+
+// typingPause is how long nobody types when Insert mode ends.
+const typingPause = 300 * time.Millisecond
+
+// setHold takes a duration, or "insert".
+func (f *ways) setHold(s string) (err error) {
+	if f.insert = s == "insert"; f.insert {
+		f.hold = typingPause
+		return nil
+	}
+	f.hold, err = time.ParseDuration(s)
+	return err
 }
 
 func list(s string) []string {

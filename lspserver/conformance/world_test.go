@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"hash"
@@ -37,6 +38,10 @@ var unchecked = flag.Bool("unchecked", false, "let editors of the simulated worl
 
 // late plays editors that tell of nothing while somebody types. Not all of these worlds hold yet.
 var late = flag.Bool("late", false, "let editors of the simulated world tell of nothing while somebody types")
+
+// knobs has every editor of the simulated world tell and answer as a client of "tandem conformance" with these options does.
+var knobs = flag.String("knobs", "", `how the editors of the simulated world tell and answer, as in "hold=insert,widen"; `+
+	`"any" draws that for each`)
 
 // insertMode is longer than anybody waits.
 const insertMode = 1000 * time.Hour
@@ -914,8 +919,7 @@ func (w *world) chance(r *rand.Rand) (there, back Latency) {
 	w.vague = o.Whole || o.Merge
 	o.Landed = o.Profile != Lying && o.Hold == 0 && !o.Split && o.Encoding != UTF32
 	if one(3) {
-		trailing := regexp.MustCompile(`[ \t]+(\r?\n|$)`)
-		o.Format = func(_, text string) string { return trailing.ReplaceAllString(text, "$1") }
+		o.Format = trimmed()
 	}
 	if one(3) {
 		w.lossy = true
@@ -953,10 +957,49 @@ func (w *world) chance(r *rand.Rand) (there, back Latency) {
 		o.Merge, o.ReplyFirst, o.Fails = more.IntN(2) == 0, more.IntN(2) == 0, more.IntN(3) == 0
 		w.vague = o.Whole || o.Merge
 	}
-	w.t.Logf("%s, a key every %v, under way up to %v, window %v, hold %v, idle %v, fails %v, merge %v, split %v, whole %v, reply first %v, landed %v, "+
-		"format %v, faults %v, %s, eol %q", o.Profile, w.gap, most, o.Window, o.Hold, o.Idle, o.Fails, o.Merge, o.Split, o.Whole, o.ReplyFirst, o.Landed,
+	w.turnKnobs(o)
+	w.t.Logf("%s, a key every %v, under way up to %v, window %v, hold %v, idle %v, insert %v, reorder %v, widen %v, fails %v, merge %v, split %v, whole %v, reply first %v, landed %v, "+
+		"format %v, faults %v, %s, eol %q", o.Profile, w.gap, most, o.Window, o.Hold, o.Idle, o.Insert, o.Reorder, o.Widen, o.Fails, o.Merge, o.Split, o.Whole, o.ReplyFirst, o.Landed,
 		o.Format != nil, o.Reply != nil, o.Encoding, w.eol)
 	return jitter(), jitter()
+}
+
+// turnKnobs has the editor tell and answer as -knobs says.
+func (w *world) turnKnobs(o *Options) {
+	if *knobs == "" {
+		return
+	}
+	var f ways
+	more := rand.New(rand.NewPCG(w.n, 11))
+	one := func(n int) bool { return more.IntN(n) == 0 }
+	if set := flag.NewFlagSet("", flag.ContinueOnError); *knobs != "any" {
+		finish := f.client(set)
+		if err := errors.Join(set.Parse(strings.Split("-"+strings.ReplaceAll(*knobs, ",", ",-"), ",")), finish()); err != nil {
+			w.t.Fatal(err)
+		}
+		set.Visit(func(given *flag.Flag) {
+			if given.Name == "profile" {
+				o.Profile = f.profiles[0]
+			}
+		})
+	} else {
+		f = ways{
+			hold:  []time.Duration{0, 0, 150 * time.Millisecond, 500 * time.Millisecond, 2500 * time.Millisecond, 5 * time.Second}[more.IntN(6)],
+			widen: one(3), merge: one(2), whole: one(6), split: one(5), replyFirst: one(3), fails: one(3),
+		}
+		f.insert = f.hold > 0 && one(3)
+		f.idle = f.hold > 0 && !f.insert && one(2)
+		f.reorder = f.hold == 0 && one(2)
+	}
+	if f.insert { // a person may type for long without a pause
+		f.hold = []time.Duration{f.hold, 2500 * time.Millisecond, insertMode}[more.IntN(3)]
+	}
+	if o.Profile == Race && f.window == 0 {
+		f.window = o.Window
+	}
+	f.landed = f.landed || o.Profile != Lying && f.hold == 0 && !f.split && o.Encoding != UTF32
+	f.lay(o)
+	w.late, w.vague = f.hold >= 500*time.Millisecond || f.idle || f.insert, f.whole || f.merge && f.hold > 0
 }
 
 // act is the next thing that the person does.
@@ -993,7 +1036,7 @@ func (w *world) act(r *rand.Rand) {
 		err = w.e.Open("c.go")
 	case k < 30:
 		_ = w.e.Undo(name) // there may be nothing to undo
-	case k < 45 && w.o.Hold == insertMode:
+	case k < 45 && (w.o.Insert || w.o.Hold == insertMode):
 		w.e.Escape()
 	default:
 		err = w.e.Change(name, w.stroke(r, name))
@@ -1093,7 +1136,7 @@ func (w *world) live(r *rand.Rand, turns int) {
 		if r.IntN(3) == 0 {
 			w.revert(r, session.SessionID, end.Turn)
 		}
-		if w.o.Hold == insertMode {
+		if w.o.Insert || w.o.Hold == insertMode {
 			w.e.Escape()
 		}
 		time.Sleep(5*time.Second + min(w.o.Hold, 5*time.Second))
