@@ -39,6 +39,10 @@ func TestConformance(t *testing.T) {
 		{"fake:strict,hold=20ms,merge", "", noEcho},
 		{"fake:strict,split,reply-first", "", noEcho},
 		{"fake:strict,whole", "", ""},
+		{"fake:strict,widen", "", ""},
+		{"fake:race,widen", "version-check same-tick every-document closed-meanwhile mixed-line-ends", ""},
+		{"fake:strict,reorder", "order", ""},
+		{"fake:strict,hold=insert", "", ""},
 		{"fake:strict,trim", "", ""},
 		{"fake:strict,encoding=utf-8", "", "surrogates"},
 		{"fake:strict,encoding=utf-32", "", "surrogates"},
@@ -181,6 +185,9 @@ func TestConformanceNoticesFaults(t *testing.T) {
 		{"honest", edit, refuse, "said not to be applied, and the text shows it"},
 		{"undo", change, from(2, gone), "one undo did not take all 2 places back"},
 		{"echo", change, gone, "no didChange shows an edit that was said to be applied"},
+		{"order", change, func(n int, raw string) string {
+			return strings.ReplaceAll(raw, fmt.Sprintf(`"version":%d`, n+1), fmt.Sprintf(`"version":%d`, []int{3, 2, 4, 5, 6}[min(n-1, 4)]))
+		}, "3 changes came before the one that they follow"},
 		{"landed", edit, all(`"version":2`, `"version":3`), "names version 3, and the edit is version 2"},
 		{"landed", edit, all(`"tandem"`, `"other"`), "names no version"},
 		{"annotations", edit, refuse, "it refused"},
@@ -227,6 +234,32 @@ func TestConformanceNoticesFaults(t *testing.T) {
 				t.Errorf("%s, %s; want %s", f.Verdict, f.Reason, c.want)
 			}
 		})
+	}
+}
+
+// An edit that was told of in one range with typing is seen by what it brings and by what it takes away.
+func TestEditsToldWithTypingAreSeen(t *testing.T) {
+	const before, uri = "one = old;\ntwo = old;\n", "file:///f"
+	for edit, after := range map[Splice]string{
+		{4, 9, ""}:      "one;\ntwo = oldest;\n",
+		{4, 10, "\n"}:   "one\n\ntwo = old;+\n",
+		{6, 9, "new"}:   "one = new;\ntwo = old;+\n",
+		{10, 10, "\n!"}: "one+ = old;\n!\ntwo = old;\n",
+	} {
+		o := &observed{agreed: UTF16}
+		at := func(i int) Position { return UTF16.Position(before, i) }
+		c := documentChange{Edits: []sentEdit{{Range{at(edit.Start), at(edit.End)}, edit.New}}}
+		c.TextDocument.URI = uri
+		a := &asked{request: &request{at: 1}, change: c, echo: -1, before: state{uri: uri, open: true, text: before}}
+		for _, s := range []struct {
+			text string
+			echo int
+		}{{"+" + before, -1}, {after, 3}} {
+			o.states = []state{a.before, {at: 3, uri: uri, open: true, text: s.text}}
+			if o.match(a, nil); a.echo != s.echo {
+				t.Errorf("%+v: in %q the edit is at %d, want %d", edit, s.text, a.echo, s.echo)
+			}
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type observed struct {
 	asked    []*asked
 	requests []request
 	notified map[string]int // the place of the last notification of each method that the client sent
+	swapped  int            // changes that came before the one before
 }
 
 // state is one text of a document, as the server has to understand it. A didChange with several changes leads through
@@ -56,6 +57,7 @@ func observe(log []Wire) *observed {
 	o := &observed{agreed: UTF16, notified: map[string]int{}}
 	var initialize json.RawMessage
 	byID := map[string]int{}
+	log, o.swapped = inOrder(log)
 	for at, w := range log {
 		var m message
 		if json.Unmarshal(w.Raw, &m) != nil {
@@ -97,6 +99,36 @@ func observe(log []Wire) *observed {
 		}
 	}
 	return o
+}
+
+// inOrder is the log with each change of a document that came before the one before in its place, and how many did.
+func inOrder(log []Wire) (sorted []Wire, swapped int) {
+	sorted = slices.Clone(log)
+	type change struct {
+		at      int
+		version int32
+	}
+	last := map[string]change{}
+	for at, w := range log {
+		var m message
+		var p didChange
+		if !w.ToServer || json.Unmarshal(w.Raw, &m) != nil || json.Unmarshal(m.Params, &p) != nil {
+			continue
+		}
+		switch doc := p.TextDocument; m.Method {
+		case "textDocument/didOpen":
+			delete(last, doc.URI)
+		case "textDocument/didChange":
+			now := change{at, doc.Version}
+			if before, ok := last[doc.URI]; ok && before.version == now.version+1 {
+				sorted[before.at], sorted[at] = sorted[at], sorted[before.at]
+				now.version = before.version
+				swapped++
+			}
+			last[doc.URI] = now
+		}
+	}
+	return sorted, swapped
 }
 
 func (o *observed) introduce(params json.RawMessage) {
@@ -220,7 +252,7 @@ func (o *observed) match(a *asked, later []*asked) {
 		from = append(from, s)
 	}
 	for _, s := range from[1:] {
-		if holds(a.change, a.before.text, s.text) {
+		if o.holds(a.change, a.before.text, s.text) {
 			a.echo = s.at
 			return
 		}
@@ -236,14 +268,19 @@ func taken(before, typed, after string) bool {
 		old != "" && strings.Count(after, old) > strings.Count(typed, old)
 }
 
-func (o *observed) leads(from string, c documentChange, to string) bool {
-	var splices []Splice
+// splices are the text edits of a document over a text.
+func (o *observed) splices(text string, c documentChange) (splices []Splice) {
 	for _, e := range c.Edits {
-		start, _ := o.agreed.Offset(from, e.Range.Start)
-		end, _ := o.agreed.Offset(from, e.Range.End)
+		start, _ := o.agreed.Offset(text, e.Range.Start)
+		end, _ := o.agreed.Offset(text, e.Range.End)
 		splices = append(splices, Splice{start, max(start, end), e.NewText})
 	}
 	slices.SortStableFunc(splices, func(a, b Splice) int { return a.Start - b.Start })
+	return splices
+}
+
+func (o *observed) leads(from string, c documentChange, to string) bool {
+	splices := o.splices(from, c)
 	for i, s := range slices.Backward(splices) {
 		if i > 0 && s.Start < splices[i-1].End {
 			return false
@@ -253,19 +290,30 @@ func (o *observed) leads(from string, c documentChange, to string) bool {
 	return unified(from) == unified(to)
 }
 
-// holds says that every text which an edit brings is there more often than before: all that can be said where it came
-// together with what a person typed.
-func holds(c documentChange, before, after string) bool {
-	brought := false
-	for _, e := range c.Edits {
-		if text := unified(e.NewText); strings.TrimSpace(text) != "" {
-			brought = true
-			if strings.Count(unified(after), text) <= strings.Count(unified(before), text) {
+// holds says that every text which an edit brings is there more often than before, and what it only takes away less often: all that
+// can be said where it came together with what a person typed.
+func (o *observed) holds(c documentChange, before, after string) bool {
+	seen := false
+	for _, s := range o.splices(before, c) {
+		old, text := unified(before[s.Start:s.End]), unified(s.New)
+		grown := func(text string) int {
+			return strings.Count(unified(after), text) - strings.Count(unified(before), text)
+		}
+		switch {
+		case strings.TrimSpace(text) != "":
+			if grown(text) <= 0 {
 				return false
 			}
+		case strings.TrimSpace(old) != "":
+			if grown(old) >= 0 {
+				return false
+			}
+		default:
+			continue
 		}
+		seen = true
 	}
-	return brought
+	return seen
 }
 
 func unified(text string) string { return strings.ReplaceAll(text, "\r", "") }

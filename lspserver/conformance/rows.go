@@ -101,6 +101,11 @@ func rows() []row {
 			apply, toDisk, echoFirst,
 		},
 		{
+			"order", "changes come in the order of their versions",
+			[]string{"stale/keys_while_edit_flies", "conformance/key_right_after_arrival", "conformance/typing_burst"},
+			nil, "", ordered,
+		},
+		{
 			"landed", "the answer names the version that the edit made",
 			[]string{"edit/F155_replace_all", "stale/keys_while_edit_flies"},
 			with("experimental.tandem.landed"), "Tandem searches what didChange tells for the edit", named,
@@ -327,6 +332,17 @@ func echoFirst(plays []*playing) (Verdict, string) {
 		return Unsupported, fmt.Sprintf("in %d of %d edits the answer came first; Tandem waits for the didChange", n-first, n)
 	}
 	return Pass, fmt.Sprintf("in %d of %d edits", first, n)
+}
+
+func ordered(plays []*playing) (Verdict, string) {
+	swapped := 0
+	for _, p := range plays {
+		swapped += p.seen.swapped
+	}
+	if swapped > 0 {
+		return Fail, fmt.Sprintf("%d changes came before the one that they follow", swapped)
+	}
+	return Pass, "each came after the one that it follows"
 }
 
 // named looks whether the version that an answer names is that of the didChange which shows the edit.
