@@ -87,8 +87,19 @@ func (w *weave) settle(in map[int]bool) {
 	if len(in) == 0 {
 		return
 	}
+	w.taken = maps.Clone(w.taken)
+	if w.taken == nil {
+		w.taken = map[int]bool{}
+	}
 	out := make([]piece, 0, len(w.pieces))
+	at := 0
 	for _, p := range w.pieces {
+		if p.deletedBy == 0 {
+			if in[p.insertedBy] && withoutBlanks(w.text.Slice(at, at+p.size)) != "" {
+				w.taken[p.insertedBy] = true
+			}
+			at += p.size
+		}
 		if p.deletedBy != 0 && (in[p.deletedBy] || p.deletedBy < 0 && in[p.insertedBy]) && (p.insertedBy <= 0 || in[p.insertedBy]) {
 			continue
 		}
@@ -113,10 +124,12 @@ func (w *weave) markLost(stood []editStatus, news bool) {
 	if w.lost == nil {
 		w.lost = map[int]bool{}
 	}
+	w.taken = maps.Clone(w.taken)
 	for e := range stood {
 		switch {
 		case now[e].stands():
 			delete(w.lost, e)
+			delete(w.taken, e)
 		case stood[e].stands():
 			w.lost[e] = news
 		}

@@ -107,6 +107,46 @@ func TestFaultV2Settled(t *testing.T) {
 	}
 }
 
+// TestUndoTellsOfTakenText: the text of a hunk that another program has written over and left in the file is no hunk any more, and an undo says
+// that it stays.
+func TestUndoTellsOfTakenText(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		writes []string
+		want   string // the conflict
+		after  string
+	}{
+		{
+			"a line in the middle of a hunk",
+			[]string{"alpha\nBETA\nmore\nGAMMA\nDELTA\n"},
+			"1 of 2 changes was edited since and is left as it is",
+			"alpha\nBETA\nmore\nGAMMA\ndelta\n",
+		},
+		{
+			"and then all of it",
+			[]string{"alpha\nBETA\nmore\nGAMMA\nDELTA\n", "alpha\nBETA\nmore\nGAMMA\nof main\n"},
+			"1 change was edited since and is left as it is",
+			"alpha\nBETA\nmore\nGAMMA\nof main\n",
+		},
+		{"what was there before the agent", []string{"alpha\nbeta\ngamma\nDELTA\n"}, "", four},
+		{"other text in its place", []string{"alpha\nof main\nDELTA\n"}, "", "alpha\nof main\ndelta\n"},
+		{"a line there, and back", []string{"alpha\nBETA\nmore\nGAMMA\nDELTA\n", "alpha\nBETA\nGAMMA\nDELTA\n"}, "", four},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t, four, false)
+			d.agent(1, "beta\ngamma\n", "BETA\nGAMMA\n")
+			d.agent(1, "delta", "DELTA")
+			for _, content := range tt.writes {
+				d.program(content, false)
+			}
+			u := d.log.Undo(t.Context(), Scope{All: true})
+			if got := u.Conflicts[d.path]; got != tt.want || d.now() != tt.after {
+				t.Errorf("%q, %+v", d.now(), u)
+			}
+		})
+	}
+}
+
 // TestFaultV2OwnCommand: the agent's own git checkout takes its changes back, and nothing of either is left to judge, or told
 // to the model, which did it.
 func TestFaultV2OwnCommand(t *testing.T) {

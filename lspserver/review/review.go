@@ -878,9 +878,14 @@ func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResul
 			switch {
 			case err != nil:
 				out.Conflicts[p] = err.Error()
-			case len(not) > 0:
-				all := len(done) + len(not)
-				out.Conflicts[p] = LeftAsIs(len(not), all)
+			default:
+				n := len(not)
+				if !k.redo {
+					n += l.countTaken(t, k.pick)
+				}
+				if n > 0 {
+					out.Conflicts[p] = LeftAsIs(n, len(done)+n)
+				}
 			}
 		}
 		if !moved {
@@ -890,6 +895,19 @@ func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResul
 	slices.Sort(out.Changed)
 	out.Changed = slices.Compact(out.Changed)
 	return out
+}
+
+// countTaken counts the hunks whose text a program's write has made its own: it is in the file, and nothing takes it back.
+func (l *Log) countTaken(t *track, pick func(*hunk) bool) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.view(t)
+	for _, h := range t.hunks() {
+		if pick(h) && !v.stands(h) && slices.ContainsFunc(h.edits, func(e int) bool { return v.w.taken[e] }) {
+			n++
+		}
+	}
+	return n
 }
 
 // maxAttempts limits retries after a conflict with concurrent typing.

@@ -28,6 +28,8 @@ type weave struct {
 	// lost maps the edits that a program's write removed; true if the model was not notified. Never
 	// changed.
 	lost map[int]bool
+	// taken has the edits whose text stands in what a program has written, as the program's. Never changed.
+	taken map[int]bool
 }
 
 // snapshot is what was known of the text of a revision.
@@ -97,7 +99,7 @@ func newWeave(t text.Text, rev uint64) *weave {
 }
 
 func (w *weave) clone() *weave {
-	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), snapshots: w.snapshots, lost: w.lost}
+	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), snapshots: w.snapshots, lost: w.lost, taken: w.taken}
 }
 
 // land applies an edit of the agent's; number returns the number of each part of the set.

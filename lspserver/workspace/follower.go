@@ -340,11 +340,12 @@ func (t *trail) found() bool { return t.right.complete() || t.wrong.complete() }
 func (t *trail) step(d *delivery, from, to int, place placing, again bool) {
 	first, after, change := d.events[from], d.events[to-1].after, composed(d.events[from:to])
 	if t.at = to; first.disk { // the text of the closed document is gone; the edit stays found if the disk has it
-		was := t.right
+		was, partly := t.right, t.right.begun() || t.wrong.begun()
 		t.right = follow(d.before, d.set)
 		if t.right.others(composed(d.events[:to])); was.complete() && len(t.right.now.Set) == 0 && !t.right.met() {
 			t.right = was
 		}
+		t.right.traced = t.right.traced || partly // the disk may have got the rest, at places where nobody looks for it
 		t.wrong = follower{}
 		return
 	}

@@ -19,6 +19,7 @@ type reversal struct {
 	set     text.Set
 	rev     uint64
 	first   uint64     // the first misplaced revision
+	before  text.Text  // the text before it
 	known   []reversal // what it was in texts to which the editor's own undo may lead back
 	lingers bool       // the call has returned: nothing is sent again after the revert
 }
@@ -47,12 +48,16 @@ func (a *attempt) strayed(d *delivery) {
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; it is taken back", "path", a.f.path)
 	a.refused = refusals{}
 	if a.back == nil {
-		a.back = &reversal{now: d.before, first: d.events[d.found.from].rev}
+		a.back = &reversal{now: d.before}
 		if until := a.w.o.Now().Add(replyTimeout); until.After(a.deadline) {
 			a.deadline = until
 		}
 	}
 	a.misplace(d)
+	if a.back.first == 0 {
+		first := d.events[d.found.from]
+		a.back.first, a.back.before = first.rev, first.before
+	}
 }
 
 // misplace adds what the edit has done to what is to be taken back: less than before, if it was the revert at its place. In the history it
@@ -127,9 +132,22 @@ func (a *attempt) isReverted() {
 		theirs := text.Compose(a.e.Since, composeRevisions(revs))
 		a.e.Since, a.e.Rev = text.Minimize(a.e.Base, theirs), a.f.rev
 	}
+	a.back.forget(a.f)
 	if a.back.lingers {
 		a.e.Edits = nil
 	}
+}
+
+// forget makes one revision of what others have done since the edit came to the wrong place: what it took away there and its revert has brought
+// back is whose it was before. f.mu is held.
+func (b *reversal) forget(f *file) {
+	i, j := f.span(b.first, f.rev)
+	others := func(r filetime.Revision) bool { return r.Author != filetime.User || r.Session != "" }
+	if i == j || slices.ContainsFunc(f.revisions[i:j], others) || b.first <= f.savedRev && f.savedRev < f.rev {
+		return
+	}
+	set := text.Minimize(b.before, composeRevisions(f.revisions[i:j]))
+	f.replace(b.first, f.rev, filetime.Revision{Rev: f.rev, Set: set, Author: filetime.User, Ours: len(set) == 0})
 }
 
 // revertOnDisk reverts what was misplaced in a document that was closed with it.

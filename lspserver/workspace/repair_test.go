@@ -167,3 +167,58 @@ func mishap(t *testing.T, seed uint64) {
 		t.Errorf("seed %d, whole texts %v, %v: %v\n%s\n%q\n%v", seed, b.whole, c.Files[0].Edits, bad, strings.Join(story, "\n"), b.text, err)
 	}
 }
+
+// TestRevertIsForgotten: an edit at a wrong place and its revert are no part of the history in the end, also where somebody types beside each
+// of them: what they took away and brought back is whose it was.
+func TestRevertIsForgotten(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		for typings := 1; typings <= 3; typings++ {
+			t.Run(fmt.Sprintf("whole %v, %d", whole, typings), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w, b, path := opened(t, "one\ntwo\nthree\nfour\n")
+					s, err := w.Read(t.Context(), path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c := replaceIn(s, "three\n", "3\n")
+					c.Session, c.Call = "s", "before"
+					first, err := w.Commit(t.Context(), c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.blind, b.whole = true, whole
+					b.before = func(try int) {
+						if try > 1 && try < 2+typings {
+							b.typeAt(0, fmt.Sprintf("typed %d\n", try))
+						}
+					}
+					if s, err = w.Read(t.Context(), path); err != nil {
+						t.Fatal(err)
+					}
+					c = replaceIn(s, "four\n", "4\n")
+					c.Session, c.Call = "s", "after"
+					if _, err := w.Commit(t.Context(), c); err != nil {
+						t.Fatal(err)
+					}
+					if !strings.HasSuffix(b.text, "one\ntwo\n3\n4\n") || strings.Count(b.text, "typed") != typings || b.tries < 3+typings {
+						t.Fatalf("%q after %d tries", b.text, b.tries)
+					}
+					revs, now, ok := w.History(path, first.Files[0].Rev)
+					if !ok || now.Text.String() != b.text {
+						t.Fatalf("%v %q", ok, now.Text)
+					}
+					at := first.Files[0].After
+					for _, r := range revs {
+						if r.Call == "" && removed(text.Minimize(at, r.Set)) > 0 {
+							t.Errorf("%+v takes something of %q away", r, at)
+						}
+						at = r.Set.Apply(at)
+					}
+					if !at.Equal(now.Text) {
+						t.Errorf("the history comes to %q", at)
+					}
+				})
+			})
+		}
+	}
+}
