@@ -148,12 +148,13 @@ type Splice struct {
 type Deed uint8
 
 // The deeds. Typed is what the person changed, the editor's undo and a file that was read again included; Applied is what
-// the server had changed.
+// the server had changed. Told is a notification: its text is what the changes in it insert.
 const (
 	Opened Deed = iota
 	Typed
 	Applied
 	Closed
+	Told
 )
 
 // Sight is one version of a buffer and how it came about: by Splices, which are in order, of the version before.
@@ -730,6 +731,13 @@ func (e *Editor) send(d *document) {
 		changes = []contentChange{e.told(d.told, difference(d.told, d.text))}
 	}
 	d.told = d.text
+	if e.o.Seen != nil {
+		var text strings.Builder
+		for _, c := range changes {
+			text.WriteString(c.Text)
+		}
+		e.o.Seen(Sight{Deed: Told, Path: d.path, Version: d.version, Text: text.String()})
+	}
 	n := didChange{versioned{d.uri, d.version}, changes}
 	if e.o.Reorder && d.overtaken == nil && d.version%3 == 0 {
 		d.overtaken = &n

@@ -82,6 +82,19 @@ func (f *follower) step(from, to int, before, after text.Text, change text.Set) 
 	}
 }
 
+// again looks at all that was told since the first part of the edit as one change: an editor may tell of one hunk in several.
+func (f *follower) again(events []event) {
+	const most = 256 // changes that are looked at
+	if !f.begun() || len(events)-f.from > most {
+		return
+	}
+	g := follower{base: events[f.from].before, edit: f.start, now: text.Rebased{Set: f.start}}
+	g.step(f.from, len(events), g.base, events[len(events)-1].after, composed(events[f.from:]))
+	if len(g.now.Conflicts) <= len(f.now.Conflicts) && len(g.now.Set) < len(f.now.Set) {
+		*f = g
+	}
+}
+
 // enough is the least number of bytes that are not typed by chance.
 const enough = 4
 
@@ -358,6 +371,7 @@ func (t *trail) step(d *delivery, from, to int, place placing, again bool) {
 		old, fresh := t.wrong, follower{}
 		if old.begun() {
 			old.step(from, to, first.before, after, change)
+			old.again(d.events[:to])
 		}
 		for _, edit := range place(first.before) {
 			f := follow(first.before, edit)
@@ -366,13 +380,14 @@ func (t *trail) step(d *delivery, from, to int, place placing, again bool) {
 			}
 		}
 		switch t.wrong = (follower{}); {
-		case old.to == to && !fresh.complete():
+		case old.begun() && fresh.begun() && len(old.now.Set) <= len(fresh.now.Set), old.begun() && fresh.to != to, old.complete() && !fresh.complete():
 			t.wrong = old
 		case fresh.to == to:
 			t.wrong = fresh
 		}
 	}
 	t.right.step(from, to, first.before, after, change)
+	t.right.again(d.events[:to])
 	if t.right.complete() && t.right.to == to && !(t.right.mixed && t.wrong.complete() && !t.wrong.mixed) {
 		t.wrong = follower{}
 	}
