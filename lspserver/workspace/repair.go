@@ -40,9 +40,6 @@ func (b *reversal) carry(set text.Set) {
 	b.now, b.set = now, back
 }
 
-// remember keeps what is to be taken back from the present text.
-func (b *reversal) remember() { b.known = append(b.known, reversal{now: b.now, set: b.set}) }
-
 // strayed records that the edit, or a revert, was misplaced. f.mu is held.
 func (a *attempt) strayed(d *delivery) {
 	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; it is taken back", "path", a.f.path)
@@ -73,10 +70,10 @@ func (a *attempt) misplace(d *delivery) {
 	if !did.Apply(first.before).Equal(last.after) { // an editor's change may have unchanged words in it
 		did = composed(d.events[d.found.from:d.found.to])
 	}
-	b.remember()
+	was := reversal{now: b.now, set: b.set}
 	b.now, b.rev = last.after, last.rev
 	b.set = text.Trim(b.now, text.Compose(did.Inverse(first.before), b.set))
-	b.remember()
+	b.known = append(b.known, was, reversal{now: b.now, set: b.set})
 }
 
 // reverting reports that something misplaced is in the text.
@@ -126,24 +123,20 @@ func (a *attempt) planRevert() (plan, error) {
 	return p, nil
 }
 
-// isReverted goes on with the edit, if its call waits for it: over what others have done alone. f.mu is held.
+// isReverted goes on with the edit, if its call waits for it: over what others have done alone. That becomes one revision of the history: what
+// the edit took away at the wrong place and its revert has brought back is whose it was before. f.mu is held.
 func (a *attempt) isReverted() {
-	if revs, ok := a.f.since(a.e.Rev); ok {
+	f, b := a.f, a.back
+	if revs, ok := f.since(a.e.Rev); ok {
 		theirs := text.Compose(a.e.Since, composeRevisions(revs))
-		a.e.Since, a.e.Rev = text.Minimize(a.e.Base, theirs), a.f.rev
+		a.e.Since, a.e.Rev = text.Minimize(a.e.Base, theirs), f.rev
 	}
-	a.back.forget(a.f)
-	if a.back.lingers {
+	if b.lingers {
 		a.e.Edits = nil
 	}
-}
-
-// forget makes one revision of what others have done since the edit came to the wrong place: what it took away there and its revert has brought
-// back is whose it was before. f.mu is held.
-func (b *reversal) forget(f *file) {
 	i, j := f.span(b.first, f.rev)
-	others := func(r filetime.Revision) bool { return r.Author != filetime.User || r.Session != "" }
-	if i == j || slices.ContainsFunc(f.revisions[i:j], others) || b.first <= f.savedRev && f.savedRev < f.rev {
+	known := func(r filetime.Revision) bool { return r.Author != filetime.User || r.Session != "" } // as somebody else's
+	if i == j || slices.ContainsFunc(f.revisions[i:j], known) || b.first <= f.savedRev && f.savedRev < f.rev {
 		return
 	}
 	set := text.Minimize(b.before, composeRevisions(f.revisions[i:j]))
