@@ -897,7 +897,8 @@ func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResul
 	return out
 }
 
-// countTaken counts the hunks whose text a program's write has made its own: it is in the file, and nothing takes it back.
+// countTaken counts the hunks whose text a program's write has made its own: it is in the file,
+// and nothing takes it back.
 func (l *Log) countTaken(t *track, pick func(*hunk) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

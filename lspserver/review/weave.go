@@ -28,7 +28,8 @@ type weave struct {
 	// lost maps the edits that a program's write removed; true if the model was not notified. Never
 	// changed.
 	lost map[int]bool
-	// taken has the edits whose text stands in what a program has written, as the program's. Never changed.
+	// taken has the edits whose text stands in what a program has written, as the program's. Never
+	// changed.
 	taken map[int]bool
 }
 
