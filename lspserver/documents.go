@@ -35,7 +35,9 @@ func (s *server) didOpen(_ context.Context, p protocol.DidOpen) {
 		s.log.Debug("document without a path is not kept", "uri", d.URI)
 		return
 	}
-	s.ws.Open(path, clone(d.URI), versionOf(d.Version), clone(d.Text))
+	u := clone(d.URI)
+	s.order.opened(u, versionOf(d.Version))
+	s.ws.Open(path, u, versionOf(d.Version), clone(d.Text))
 }
 
 // versionOf is workspace.NoVersion where the client does not say one.
@@ -47,9 +49,9 @@ func versionOf(n protocol.OptionalNumber) int32 {
 }
 
 func (s *server) didChange(_ context.Context, p protocol.DidChange) {
-	u := p.TextDocument.URI
+	u, version := clone(p.TextDocument.URI), versionOf(p.TextDocument.Version)
 	if err := p.Changes.Err; err != nil {
-		s.outOfSync(u, err)
+		s.order.change(u, version, func() { s.outOfSync(u, err) })
 		return
 	}
 	noKey := s.questions.typed()
@@ -57,7 +59,12 @@ func (s *server) didChange(_ context.Context, p protocol.DidChange) {
 	for i, c := range p.Changes.List {
 		changes[i] = workspace.ContentChange{Range: fromRange(c.Range), Text: clone(c.Text)}
 	}
-	if !s.ws.Change(u, versionOf(p.TextDocument.Version), changes) {
+	s.order.change(u, version, func() { s.applyChange(u, version, changes, noKey) })
+}
+
+// applyChange takes in a change in its order. noKey takes back that it was a key.
+func (s *server) applyChange(u string, version int32, changes []workspace.ContentChange, noKey func()) {
+	if !s.ws.Change(u, version, changes) {
 		s.log.Debug("a change of a document that is not open", "uri", u)
 		return
 	}
@@ -73,11 +80,22 @@ func (s *server) didChange(_ context.Context, p protocol.DidChange) {
 	}
 }
 
+// requested is called for a request about a document, in the order of messages.
+func (s *server) requested(u string) {
+	if s.order.complete(u) {
+		s.ws.Requested(u)
+	}
+}
+
 func (s *server) didSave(_ context.Context, p protocol.DidSave) {
+	s.order.settle(p.TextDocument.URI)
 	s.ws.Saved(p.TextDocument.URI, p.Text)
 }
 
-func (s *server) didClose(_ context.Context, p protocol.DidClose) { s.ws.Close(p.TextDocument.URI) }
+func (s *server) didClose(_ context.Context, p protocol.DidClose) {
+	s.order.closed(p.TextDocument.URI)
+	s.ws.Close(p.TextDocument.URI)
+}
 
 func (s *server) documentsElsewhere(_ context.Context, p protocol.ElsewhereParams) {
 	paths := make([]string, 0, len(p.URIs))

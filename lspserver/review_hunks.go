@@ -18,13 +18,13 @@ func (s *server) reviewRoutes(r *wire.Router) {
 	handle(r, protocol.ChangesReject, s.rejectHunks)
 	// What a client sends about a document comes behind its changes, so the order counts.
 	handleInOrder(r, protocol.TextDocumentCodeLens, func(_ context.Context, p lsp.CodeLensParams) (func(context.Context) ([]lsp.CodeLens, error), error) {
-		s.ws.Requested(string(p.TextDocument.URI))
+		s.requested(string(p.TextDocument.URI))
 		return func(ctx context.Context) ([]lsp.CodeLens, error) { return s.codeLens(ctx, p) }, nil
 	})
 	handleInOrder(r, protocol.TextDocumentCodeAction, func(
 		_ context.Context, p lsp.CodeActionParams,
 	) (func(context.Context) ([]lsp.CommandOrCodeAction, error), error) {
-		s.ws.Requested(string(p.TextDocument.URI))
+		s.requested(string(p.TextDocument.URI))
 		return func(ctx context.Context) ([]lsp.CommandOrCodeAction, error) { return s.codeAction(ctx, p) }, nil
 	})
 	handle(r, protocol.WorkspaceExecuteCommand, func(ctx context.Context, p lsp.ExecuteCommandParams) (lsp.LSPAny, error) {

@@ -81,6 +81,7 @@ type server struct {
 	lent   int              // the number of loans so far
 	marked map[string]bool  // configuration files with diagnostics
 
+	order     changeOrder
 	questions *questions
 	asked     askers
 }
@@ -115,4 +116,5 @@ func (s *server) routes(r *wire.Router) {
 	s.reviewRoutes(r)
 	handle(r, protocol.Status, s.status)
 	r.Prioritize(protocol.Status.Name)
+	r.BeforeRequests(s.order.request)
 }

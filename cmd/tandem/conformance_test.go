@@ -79,7 +79,10 @@ func examine(t *testing.T, args ...string) (string, int) {
 // TestFaultE14NothingLost: with clients that hold their changes back and tell of several in one range, every key and every edit that landed is in
 // the text once, also where the client checks no version, or answers long before it tells.
 func TestFaultE14NothingLost(t *testing.T) {
-	for _, client := range []string{"fake:race,hold=150ms,merge", "fake:strict,hold=300ms,merge,reply-first"} {
+	for _, client := range []string{
+		"fake:race,hold=150ms,merge", "fake:strict,hold=300ms,merge,reply-first", "fake:lying,hold=insert,merge,reply-first",
+		"fake:race,hold=150ms,merge,widen", "fake:lying,reorder,widen",
+	} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
 			if out, code := examine(t, "--client="+client, "--run=^nothing-lost$"); code != 0 {

@@ -18,6 +18,7 @@ type Router struct {
 	requests       map[string]handler
 	notifications  map[string]func(context.Context, []byte) error
 	priorityMethod string
+	before         func()
 }
 
 // handler is the part of a request's handler that runs in the order of arrival. It returns the part
@@ -35,6 +36,9 @@ func NewRouter() *Router {
 // Prioritize exempts the requests of one method from the limit on concurrent requests, so that a
 // peer can ask for the state of an overloaded server.
 func (r *Router) Prioritize(method string) { r.priorityMethod = method }
+
+// BeforeRequests has fn run before each request, in the order of arrival.
+func (r *Router) BeforeRequests(fn func()) { r.before = fn }
 
 // Handle registers fn for the requests of a method. Each runs in a goroutine of its own, after the
 // handlers of all earlier notifications have returned. Parameters that do not fit P get an error

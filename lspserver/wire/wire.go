@@ -331,6 +331,9 @@ func (c *Conn) serve(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	}()
 	var rest func(context.Context) (any, error)
 	_, failure = c.run(rctx, m, func(ctx context.Context) (_ any, err error) {
+		if c.router.before != nil {
+			c.router.before()
+		}
 		rest, err = handler(context.WithValue(ctx, inlineKey{}, c), m.params)
 		return nil, err
 	})

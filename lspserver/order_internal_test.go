@@ -1,0 +1,103 @@
+package lspserver
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tandem/lspserver/wire/wiretest"
+	"tandem/lspserver/workspace"
+)
+
+// Changes that come in the place of their neighbours are applied in the order of their versions, at once when the missing one comes.
+func TestFaultE14SwappedChanges(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var sent []int32
+		for v := range rapid.Int32Range(1, 40).Draw(r, "changes") {
+			sent = append(sent, v+2)
+		}
+		for i := 0; i+1 < len(sent); i++ {
+			if rapid.Bool().Draw(r, "swap") {
+				sent[i], sent[i+1] = sent[i+1], sent[i]
+				i++
+			}
+		}
+		var got []int32
+		wrong := 0
+		wiretest.Bubble(t, func(*testing.T) { // where no time passes
+			var o changeOrder
+			o.opened("u", 1)
+			for i, v := range sent {
+				o.change("u", v, func() { got = append(got, v) })
+				if len(got) < i || (len(got) == i+1) != o.complete("u") {
+					wrong++
+				}
+			}
+			o.closed("u")
+		})
+		if wrong > 0 || len(got) != len(sent) || !slices.IsSorted(got) {
+			r.Fatalf("%d wrong, of %v: %v", wrong, sent, got)
+		}
+	})
+}
+
+// A change is applied at the latest 50 ms after it came, and before what the client sends next. The changes of a client that leaves
+// versions out wait once.
+func TestFaultE14SkippedVersions(t *testing.T) {
+	for name, next := range map[string]func(o *changeOrder){
+		"nothing":   func(*changeOrder) { time.Sleep(swapWait); synctest.Wait() },
+		"a request": func(o *changeOrder) { o.request() },
+		"a save":    func(o *changeOrder) { o.settle("u") },
+		"a close":   func(o *changeOrder) { o.closed("u") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
+				var o changeOrder
+				var got []int32
+				change := func(uri string, v int32, want ...int32) {
+					t.Helper()
+					if o.change(uri, v, func() { got = append(got, v) }); !slices.Equal(got, want) {
+						t.Errorf("after %d: %v, want %v", v, got, want)
+					}
+				}
+				o.opened("u", 7)
+				o.opened("other", 1)
+				o.opened("unversioned", workspace.NoVersion)
+				change("u", 9)
+				change("u", 12)
+				change("other", 2, 2)
+				change("unversioned", 30, 2, 30)
+				change("u", workspace.NoVersion, 2, 30, workspace.NoVersion)
+				if next(&o); !slices.Equal(got, []int32{2, 30, workspace.NoVersion, 9, 12}) || !o.complete("u") {
+					t.Fatalf("in the end: %v", got)
+				}
+				got = nil
+				change("other", 5, 5)
+				change("other", 4, 5, 4) // as it is: the workspace looks at the version, too
+			})
+		})
+	}
+}
+
+// What a client is known to swap is waited for beyond a request, and the request says nothing of an edit that a waiting change may have.
+func TestFaultE14RequestBetweenSwappedChanges(t *testing.T) {
+	wiretest.Bubble(t, func(t *testing.T) {
+		var o changeOrder
+		var got []int32
+		o.opened("u", 1)
+		for _, v := range []int32{3, 2, 5} {
+			o.change("u", v, func() { got = append(got, v) })
+		}
+		if o.request(); o.complete("u") || !slices.Equal(got, []int32{2, 3}) {
+			t.Error("a swapped change did not wait", got)
+		}
+		time.Sleep(swapWait)
+		synctest.Wait()
+		if !o.complete("u") || o.skips || !slices.Equal(got, []int32{2, 3, 5}) {
+			t.Error("the missing change is waited for", got)
+		}
+	})
+}
