@@ -16,14 +16,13 @@ const swapWait = 50 * time.Millisecond
 // 36, 35. A change that skips a version waits for the missing one. If a request, another notification about the document, or nothing comes
 // in its place, the client leaves versions out by itself, as those do that gather changes, and no change of it waits again.
 type changeOrder struct {
-	mu      sync.Mutex // also held while a change is applied, so that no other overtakes it
-	docs    map[string]*docOrder
-	waiting int  // documents with early changes
-	skips   bool // the client leaves versions out
-	swaps   bool // the client has sent a change before the one that it follows
+	mu    sync.Mutex // also held while a change is applied, so that no other overtakes it
+	docs  map[string]*docOrder
+	skips bool // the client leaves versions out
+	swaps bool // the client has sent a change before the one that it follows
 }
 
-// docOrder is what has come of one document.
+// docOrder is what has come of one document. Its timer runs while a change waits.
 type docOrder struct {
 	last  int32
 	early map[int32]func()
@@ -35,12 +34,7 @@ func (o *changeOrder) opened(uri string, version int32) {
 	o.closed(uri)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.docs == nil {
-		o.docs = map[string]*docOrder{}
-	}
-	if version != workspace.NoVersion {
-		o.docs[uri] = &docOrder{last: version, early: map[int32]func(){}}
-	}
+	o.docs[uri] = &docOrder{version, map[int32]func(){}, nil}
 }
 
 // closed ends what opened began.
@@ -56,22 +50,20 @@ func (o *changeOrder) change(uri string, version int32, apply func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	d := o.docs[uri]
+	if d != nil && d.early[version] != nil { // versions mean nothing there
+		o.release(d)
+	}
 	switch {
 	case d == nil || version == workspace.NoVersion:
 		apply()
-	case version <= d.last || version == d.last+1 || o.skips:
+	case version <= d.last+1 || o.skips:
 		d.take(version, apply)
 		for next := d.early[d.last+1]; next != nil; next = d.early[d.last+1] {
 			o.swaps = true
 			d.take(d.last+1, next)
 		}
-		if len(d.early) == 0 {
-			o.stop(d)
-		}
 	default:
-		d.early[version] = apply
-		if d.timer == nil {
-			o.waiting++
+		if d.early[version] = apply; d.timer == nil {
 			d.timer = time.AfterFunc(swapWait, func() { o.settle(uri) })
 		}
 	}
@@ -80,17 +72,12 @@ func (o *changeOrder) change(uri string, version int32, apply func()) {
 // take applies a change.
 func (d *docOrder) take(version int32, apply func()) {
 	delete(d.early, version)
-	d.last = version
-	apply()
-}
-
-// stop ends the waiting for a missing change.
-func (o *changeOrder) stop(d *docOrder) {
-	if d.timer != nil {
+	if len(d.early) == 0 && d.timer != nil {
 		d.timer.Stop()
 		d.timer = nil
-		o.waiting--
 	}
+	d.last = version
+	apply()
 }
 
 // settle applies the early changes of a document: no missing one will come.
@@ -103,11 +90,7 @@ func (o *changeOrder) settle(uri string) {
 }
 
 func (o *changeOrder) release(d *docOrder) {
-	if d.timer == nil {
-		return
-	}
-	o.stop(d)
-	o.skips = !o.swaps
+	o.skips = o.skips || d.timer != nil && !o.swaps
 	for _, version := range slices.Sorted(maps.Keys(d.early)) {
 		d.take(version, d.early[version])
 	}
@@ -118,11 +101,10 @@ func (o *changeOrder) release(d *docOrder) {
 func (o *changeOrder) request() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.waiting == 0 || o.swaps {
-		return
-	}
 	for _, d := range o.docs {
-		o.release(d)
+		if !o.swaps {
+			o.release(d)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, o Options) int {
 	}
 	s := &server{
 		o: o, log: o.Log, loans: map[string]*loan{}, ready: make(chan struct{}), fetched: make(chan struct{}),
-		asked: askers{id: map[string]string{}},
+		asked: askers{id: map[string]string{}}, order: changeOrder{docs: map[string]*docOrder{}},
 	}
 	s.b = backend.New(o.Options, face{s})
 	s.questions = newQuestions(s)
