@@ -282,7 +282,7 @@ const (
 const Held = "held"
 
 // Error is a refusal that a model can read: Message is a whole sentence with the next step, Reason
-// one word in lower case (enoent, not_regular, editor_busy, …).
+// one name in lower case, its words joined by _ (enoent, not_regular, editor_busy, …).
 type Error struct {
 	Code    Code
 	Reason  string

@@ -154,7 +154,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		f.doc.sync = max(f.doc.sync, maybeDrifted)
 		w.o.Log.Warn("document version did not grow", "uri", uri, "had", f.doc.version, "got", version)
 	}
-	clean, first := !f.dirty(), len(f.revisions)
+	clean := !f.dirty()
 	f.doc.version = version
 	for i, c := range changes {
 		set := w.convert(f, c)
@@ -167,7 +167,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		}
 	}
 	if clean {
-		w.detectReload(f, len(f.revisions)-first)
+		w.detectReload(f, len(changes)) // the history may have been folded meanwhile
 	}
 	w.landExpected(f)
 	if f.out != nil && f.text.Equal(f.out.set.Apply(f.out.before)) {

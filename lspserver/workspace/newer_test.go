@@ -280,3 +280,32 @@ func TestFaultE10DeletedWithoutDidClose(t *testing.T) {
 		}
 	}
 }
+
+// A reload in several parts is the disk's as a whole, also where the history is folded between two of them.
+func TestReloadMeetsFold(t *testing.T) {
+	for _, ahead := range []int{2, 1, 0} {
+		w, b, path := opened(t, "x\n")
+		f := w.file(path)
+		for len(f.revisions) < maxHistory-ahead {
+			b.typeAt(0, "y")
+		}
+		if err := os.WriteFile(path, []byte(b.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		w.Saved(b.uri, nil)
+		was := f.rev
+		if err := os.WriteFile(path, []byte("b"+b.text+"e\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b.change([]text.Edit{{New: "b"}, {Start: len(b.text), End: len(b.text), New: "e\n"}})
+		revs, now, ok := w.History(path, was)
+		if !ok || len(revs) != 2 || now.Dirty {
+			t.Fatalf("%d before the fold: %v, %v, dirty %v", ahead, revs, ok, now.Dirty)
+		}
+		for _, r := range revs {
+			if r.Author != filetime.Disk {
+				t.Errorf("%d before the fold: %+v", ahead, r)
+			}
+		}
+	}
+}

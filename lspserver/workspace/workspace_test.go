@@ -276,7 +276,7 @@ func opened(t *testing.T, content string) (*Workspace, *buffer, string) {
 	return b.w, b, path
 }
 
-// replace is the change of a tool that saw s and replaces old by new.
+// replaceIn is the change of a tool that saw s and replaces old by new.
 func replaceIn(s filetime.Snapshot, old, new string) filetime.Change {
 	i := strings.Index(s.Text.String(), old)
 	return filetime.Change{Session: "s", Call: "c", Files: []filetime.FileEdit{{
