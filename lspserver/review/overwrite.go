@@ -87,12 +87,10 @@ func (w *weave) settle(in map[int]bool) {
 	if len(in) == 0 {
 		return
 	}
-	w.taken = maps.Clone(w.taken)
-	if w.taken == nil {
-		w.taken = map[int]bool{}
-	}
-	out := make([]piece, 0, len(w.pieces))
-	at := 0
+	taken := map[int]bool{}
+	maps.Copy(taken, w.taken)
+	w.taken = taken
+	out, at := make([]piece, 0, len(w.pieces)), 0
 	for _, p := range w.pieces {
 		if p.deletedBy == 0 {
 			if in[p.insertedBy] && withoutBlanks(w.text.Slice(at, at+p.size)) != "" {

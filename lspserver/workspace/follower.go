@@ -84,8 +84,7 @@ func (f *follower) step(from, to int, before, after text.Text, change text.Set) 
 
 // again looks at all that was told since the first part of the edit as one change: an editor may tell of one hunk in several.
 func (f *follower) again(events []event) {
-	const most = 256 // changes that are looked at
-	if !f.begun() || len(events)-f.from > most {
+	if !f.begun() || len(events)-f.from > 256 { // after so many it is somebody's typing
 		return
 	}
 	g := follower{base: events[f.from].before, edit: f.start, now: text.Rebased{Set: f.start}}
