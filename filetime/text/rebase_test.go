@@ -832,3 +832,55 @@ func TestFindingE10TouchingDeletions(t *testing.T) {
 		t.Error("what deletes more is let through")
 	}
 }
+
+// TestFindingE10EveryPairOfLineEnds: of texts that are line ends alone every pair of edits is merged without a loss, or refused: what is merged
+// passes the last check, and all that was put in is there once.
+func TestFindingE10EveryPairOfLineEnds(t *testing.T) {
+	sets := func(n int, letters string) (out []Set) {
+		var all []Edit
+		for from := range n + 1 {
+			for to := from; to <= n; to++ {
+				if all = append(all, Edit{from, to, "x"}); to > from {
+					all = append(all, Edit{from, to, ""})
+				}
+			}
+		}
+		for _, e := range all {
+			e.New = strings.ReplaceAll(e.New, "x", letters[:1])
+			out = append(out, Set{e})
+			for _, f := range all {
+				if f.Start > e.End || f.Start == e.End && e.Start < e.End && f.Start < f.End {
+					f.New = strings.ReplaceAll(f.New, "x", letters[1:])
+					out = append(out, Set{e, f})
+				}
+			}
+		}
+		return out
+	}
+	merged := 0
+	for n := 1; n <= 4; n++ {
+		base := New(strings.Repeat("\n", n))
+		for _, ours := range sets(n, "AB") {
+			for _, theirs := range sets(n, "ab") {
+				r := Rebase(base, ours, theirs)
+				if len(r.Conflicts) > 0 {
+					continue
+				}
+				merged++
+				now := theirs.Apply(base)
+				got := r.Set.Apply(now).String()
+				if !SameSpans(base, ours, now, r.Set) {
+					t.Errorf("%q, ours %v, theirs %v: %v deletes something else", base, ours, theirs, r.Set)
+				}
+				for _, e := range slices.Concat(ours, theirs) {
+					if e.New != "" && strings.Count(got, e.New) != 1 {
+						t.Errorf("%q, ours %v, theirs %v: %q", base, ours, theirs, got)
+					}
+				}
+			}
+		}
+	}
+	if merged < 5000 {
+		t.Errorf("only %d pairs were merged", merged)
+	}
+}
