@@ -449,7 +449,10 @@ func (m *tinker) heed(messages []model.Message) {
 				}
 			}
 		}
-		if v := w.match(m.wants, numbered(last.Text)); v != nil {
+		if whole := wholeFile.FindStringSubmatch(last.Text); whole != nil && whole[1] != whole[2] {
+			delete(m.views, m.wants) // much was typed while an edit waited: the file is longer than a read
+			m.left = max(m.left-1, 0)
+		} else if v := w.match(m.wants, numbered(last.Text)); v != nil {
 			m.views[m.wants] = v
 		} else if p := plain(string(disk)); alike(p, numbered(last.Text)) {
 			// The server has written to the disk what the editor has opened the text before.
@@ -467,6 +470,9 @@ func (m *tinker) heed(messages []model.Message) {
 var replacements = regexp.MustCompile(`(?m)^Replacements: (\d+)$`)
 
 var numberedLine = regexp.MustCompile(`(?m)^ *\d+ \| (.*)$`)
+
+// wholeFile has the last line that a read shows and how many there are.
+var wholeFile = regexp.MustCompile(`^<file path="[^"]*" lines="1-(\d+)" total="(\d+)"`)
 
 func numbered(text string) string {
 	var b strings.Builder
