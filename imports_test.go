@@ -134,6 +134,8 @@ var rooms = map[string]room{
 	"tools/*":           {append([]string{"tools", "tools/jobs", "tools/schema", "tools/shell", "sandbox/tree"}, base...), "no tool knows another"},
 	"tools/websearch":   {append([]string{"tools", "tools/schema", "tools/web"}, base...), "it reaches the network through the one client of tools"},
 	"tools/grep":        {append([]string{"tools", "tools/rawjson", "tools/schema", "sandbox/search/index", "sandbox/search/regex", "sandbox/tree"}, base...), "no tool knows another"},
+	"tools/list":        {append([]string{"tools", "tools/rawjson", "sandbox/tree"}, base...), "no tool knows another"},
+	"tools/glob":        {append([]string{"tools", "tools/rawjson", "sandbox/tree"}, base...), "no tool knows another"},
 	"tools/rawjson":     {nil, "how a text is written in JSON is a function of it"},
 	"tools/quote":       {append([]string{"tools"}, base...), "it finds quotations in files and knows no tool"},
 	"tools/entry":       {append([]string{"tools"}, base...), "it looks at what stands at a path and knows no tool"},

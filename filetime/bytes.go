@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 
 	"tandem/filetime/text"
 )
@@ -33,9 +34,9 @@ func Size(n int64) string {
 		f, unit = f/1024, unit+1
 	}
 	if unit == 0 {
-		return fmt.Sprintf("%dB", n)
+		return strconv.FormatInt(n, 10) + "B"
 	}
-	return fmt.Sprintf("%.1f%cB", f, "BKMGT"[unit])
+	return string(append(strconv.AppendFloat(nil, f, 'f', 1, 64), "BKMGT"[unit], 'B'))
 }
 
 // TooLarge refuses a file that has size bytes, which is over the limit.

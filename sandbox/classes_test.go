@@ -85,7 +85,7 @@ func TestClassesOfEntries(t *testing.T) {
 		if folder := paths.Draw(t, "folder"); within(top, folder) && rapid.Bool().Draw(t, "that folder") {
 			rel = relative(top, folder)
 		}
-		in := r.classes(rel)
+		in, join := r.classes(rel), r.place(rel).Joiner()
 		for _, entry := range rapid.SliceOfN(rapid.OneOf(plain, name), 1, 8).Draw(t, "entries") {
 			if strings.Contains(entry, "/") {
 				entry = path.Base(entry)
@@ -93,6 +93,11 @@ func TestClassesOfEntries(t *testing.T) {
 			p := r.place(path.Join(rel, entry))
 			if got := in(entry); got != p.class {
 				t.Errorf("%s: %v in its folder, %v by its path", p.Path(), got, p.class)
+			}
+			for _, odd := range []string{entry, rel + "/" + entry, entry + "/..", "../" + entry, "", ".", "/" + entry, "x//" + entry, entry + "/b"} {
+				if got, want := join(odd), r.place(rel).Join(odd); got != want {
+					t.Errorf("%q below %s: %v, want %v", odd, rel, got, want)
+				}
 			}
 			below, _ := places(s.home, s.machine, p.Path(), r.names)
 			if got, want := classOf(namesOf(p.Path()), below, r.names), plainly(namesOf(p.Path()), below, r.names); got != want {

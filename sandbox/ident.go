@@ -25,6 +25,9 @@ func (i Ident) Settled(now time.Time) bool {
 	return now.Sub(time.Unix(0, i.change)) > granule && now.Sub(time.Unix(0, i.modified)) > granule
 }
 
+// Size is the length of a file.
+func (i Ident) Size() int64 { return i.size }
+
 // Linked says that it is of a file with more than one name.
 func (i Ident) Linked() bool { return i.linked }
 

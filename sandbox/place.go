@@ -69,6 +69,28 @@ func (p Place) Join(rel string) Place {
 	return p.root.place(path.Join(p.rel, rel))
 }
 
+// Joiner is Join for clean paths in the order of a walk: the classes that the entries of a folder
+// have in common are judged once a folder, not once an entry. It is for one goroutine and for one
+// walk.
+func (p Place) Joiner() func(rel string) Place {
+	var in string // the folder of the last path, with a slash
+	var classes func(entry string) Class
+	return func(rel string) Place {
+		if p.root == nil || rel == "." || rel != path.Clean(rel) || !filepath.IsLocal(filepath.FromSlash(rel)) {
+			return p.Join(rel)
+		}
+		at := rel
+		if p.rel != "." {
+			at = p.rel + "/" + rel
+		}
+		folder, name := path.Split(at)
+		if classes == nil || folder != in {
+			in, classes = folder, p.root.classes(path.Clean(folder))
+		}
+		return Place{root: p.root, rel: at, class: classes(name)}
+	}
+}
+
 // Top is the Place of the root.
 func (p Place) Top() Place {
 	if p.root == nil {

@@ -86,7 +86,8 @@ type Entry struct {
 // Describe gives an entry of the directory dir as a line for the model and for a program.
 func Describe(env *Env, dir string, e tree.Entry) (string, Entry) {
 	name := show.Visible(e.Path, false)
-	found := Entry{Path: filepath.Join(dir, e.Path), Type: "file"}
+	const separator = string(filepath.Separator)
+	found := Entry{Path: strings.TrimSuffix(dir, separator) + separator + filepath.FromSlash(e.Path), Type: "file"}
 	switch {
 	case e.Type.IsDir():
 		found.Type = "directory"
@@ -102,12 +103,12 @@ func Describe(env *Env, dir string, e tree.Entry) (string, Entry) {
 		found.Type = "special"
 		return name + " (no regular file)", found
 	}
-	info, err := e.Info()
-	if err != nil {
+	size, ok := e.Size()
+	if !ok {
 		return name, found
 	}
-	found.Size = info.Size()
-	return fmt.Sprintf("%s (%s)", name, filetime.Size(found.Size)), found
+	found.Size = size
+	return name + " (" + filetime.Size(found.Size) + ")", found
 }
 
 // Refused words what files refused as the Result that the model reads, with what it would have to look for otherwise: what

@@ -91,6 +91,8 @@ func (b *bench) goals(s *strings.Builder, t tree) {
 	least("G4 the first 100 matches of what has a literal, beside all of ripgrep's, geometric mean", 100, first, mean, "")
 	list, _ := b.ratios(name+"/query=", "", func(q query) bool { return q.tool == "glob" })
 	least("G6 lists of files, geometric mean", 20, list, mean, "")
+	listed, slowest := b.ratios(name+"/query=", "", func(q query) bool { return q.tool == "list_files" })
+	least("G6 whole listings by list_files, the slower", 1.2, listed, slices.Min, ": "+slowest)
 	differ := 0
 	for _, f := range b.failed {
 		if strings.Contains(f, " on "+t.name+":") {

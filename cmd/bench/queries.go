@@ -5,7 +5,7 @@ import "strings"
 // query is one question to a tool and to ripgrep.
 type query struct {
 	name    string
-	tool    string // grep or glob
+	tool    string // grep, glob or list_files
 	pattern string
 	args    object
 	flags   []string // of ripgrep, that say the same as args
@@ -97,5 +97,9 @@ func queries() []query {
 		}
 		out = append(out, query{name: l[0], tool: "glob", pattern: l[1], args: object{"pattern": l[1]}, flags: flags})
 	}
+	out = append(out,
+		query{name: "listed_all", tool: "list_files", pattern: "**", args: object{"pattern": "**"}, flags: []string{"--files"}},
+		query{name: "listed_deep", tool: "list_files", pattern: "depth", args: object{"depth": 1000}, flags: []string{"--files"}},
+	)
 	return out
 }

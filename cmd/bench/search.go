@@ -150,14 +150,15 @@ type found struct {
 			Path  string
 			Count int
 		}
-		Files []string
+		Files   []string
+		Entries []struct{ Path, Type string } // of list_files
 	}
 }
 
 // ask asks for all that there is, in as many answers as have room for it, or for limit results.
 func (s *searches) ask(q query, limit int) (places []string, took, cpu time.Duration, err error) {
 	args := maps.Clone(q.args)
-	many := map[string]string{"grep": "head_limit", "glob": "limit"}[q.tool]
+	many := map[string]string{"grep": "head_limit", "glob": "limit", "list_files": "limit"}[q.tool]
 	args[many] = 1_000_000_000
 	if limit > 0 {
 		args[many] = limit
@@ -191,7 +192,12 @@ func (s *searches) ask(q query, limit int) (places []string, took, cpu time.Dura
 		for _, name := range r.Result.Files {
 			places = append(places, rel(name))
 		}
-		if !r.Truncated || limit > 0 || q.tool == "glob" {
+		for _, e := range r.Result.Entries {
+			if e.Type == "file" { // ripgrep lists no folders and links
+				places = append(places, rel(e.Path))
+			}
+		}
+		if !r.Truncated || limit > 0 || q.tool != "grep" {
 			break
 		}
 		args["offset"] = len(places)

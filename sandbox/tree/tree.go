@@ -56,18 +56,39 @@ type Entry struct {
 	tree *Tree
 	dir  *sandbox.Dir // it is open as long as the visit lasts; nil where the entry comes from a table
 	name string       // in dir
+	// ident is that of a table, compared with the file system before the visit.
+	ident sandbox.Ident
 }
 
 // Entry makes that of a path relative to the directory, for a visit of what a table has.
-func (t *Tree) Entry(name string, kind fs.FileMode) Entry {
+func (t *Tree) Entry(name string, ident sandbox.Ident) Entry {
+	return Entry{Path: name, Type: ident.Type, tree: t, ident: ident}
+}
+
+// Named is Entry where the table has no more than the name.
+func (t *Tree) Named(name string, kind fs.FileMode) Entry {
 	return Entry{Path: name, Type: kind, tree: t}
 }
 
 // In is the folder that a walk has open as it visits the entry, and the name in it.
 func (e Entry) In() (dir *sandbox.Dir, name string) { return e.dir, e.name }
 
-// Info looks the rest up.
-func (e Entry) Info() (fs.FileInfo, error) { return e.tree.at(e.Path).Stat() }
+// Size is the length of a regular file: from the table, else by the folder that the walk has open,
+// else by its path. ok is false where no such file is there by now.
+func (e Entry) Size() (n int64, ok bool) {
+	ident := e.ident
+	if ident == (sandbox.Ident{}) && e.dir != nil {
+		ident, _ = e.dir.Ident(e.name)
+	}
+	if ident != (sandbox.Ident{}) {
+		return ident.Size(), ident.Type.IsRegular()
+	}
+	info, err := e.tree.at(e.Path).Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, false
+	}
+	return info.Size(), true
+}
 
 // Open takes a Place, at which there must be a directory. Errors are those of os.
 func Open(place sandbox.Place) (*Tree, error) {

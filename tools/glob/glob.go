@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools"
+	"tandem/tools/rawjson"
 )
 
 //go:embed glob.md
@@ -38,10 +40,35 @@ func (in input) as(pattern string) input {
 }
 
 type value struct {
-	Files     []string `json:"files"`
-	Total     *int     `json:"total,omitempty"`
-	Truncated bool     `json:"truncated"`
+	Files     []string
+	Total     *int // nil where the count was given up
+	Truncated bool
 	found     tools.Counter
+}
+
+// JSONPieces implements rawjson.Pieced.
+func (v *value) JSONPieces() ([][]byte, error) {
+	var t rawjson.Text
+	t.Last = append(t.Last, `{"files":[`...)
+	for i, file := range v.Files {
+		if i > 0 {
+			t.Last = append(t.Last, ',')
+		}
+		t.Last = rawjson.AppendString(t.Last, file)
+		t.Grown()
+	}
+	t.Last = append(t.Last, ']')
+	if v.Total != nil {
+		t.Last = strconv.AppendInt(append(t.Last, `,"total":`...), int64(*v.Total), 10)
+	}
+	t.Last = append(strconv.AppendBool(append(t.Last, `,"truncated":`...), v.Truncated), '}')
+	return t.Pieces(), nil
+}
+
+// MarshalJSON is JSONPieces in one.
+func (v *value) MarshalJSON() ([]byte, error) {
+	pieces, err := v.JSONPieces()
+	return slices.Concat(pieces...), err
 }
 
 // outcome is how many files were found.
@@ -112,12 +139,12 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	var names []string
 	leftOut := 0
 	within := strings.TrimSuffix(base, string(filepath.Separator)) + string(filepath.Separator)
-	room := env.Limits.MaxToolOutputChars
+	room, join := env.Limits.MaxToolOutputChars, place.Joiner()
 	ignored, err := env.Searches.Indexes.Walk(ctx, dir, 0, func(e tree.Entry) error {
 		if !e.Type.IsRegular() {
 			return nil
 		}
-		if env.Judged.Denied(place.Join(e.Path)) {
+		if env.Judged.Denied(join(e.Path)) {
 			leftOut++
 			return nil
 		}

@@ -6,11 +6,14 @@ import (
 	_ "embed"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strconv"
 	"strings"
 
 	"tandem/sandbox"
 	"tandem/sandbox/tree"
 	"tandem/tools"
+	"tandem/tools/rawjson"
 )
 
 //go:embed list.md
@@ -27,12 +30,45 @@ type input struct {
 }
 
 type value struct {
-	Path      string        `json:"path"`
-	Entries   []tools.Entry `json:"entries"`
-	Total     *int          `json:"total,omitempty"`
-	Ignored   int           `json:"ignored,omitempty"`
-	Truncated bool          `json:"truncated"`
+	Path      string
+	Entries   []tools.Entry
+	Total     *int // nil where the count was given up
+	Ignored   int
+	Truncated bool
 	found     tools.Counter
+}
+
+// JSONPieces implements rawjson.Pieced.
+func (v *value) JSONPieces() ([][]byte, error) {
+	var t rawjson.Text
+	t.Last = append(rawjson.AppendString(append(t.Last, `{"path":`...), v.Path), `,"entries":[`...)
+	for i, e := range v.Entries {
+		if i > 0 {
+			t.Last = append(t.Last, ',')
+		}
+		t.Last = append(rawjson.AppendString(append(t.Last, `{"path":`...), e.Path), `,"type":"`...)
+		t.Last = append(append(t.Last, e.Type...), '"')
+		if e.Size > 0 {
+			t.Last = strconv.AppendInt(append(t.Last, `,"size":`...), e.Size, 10)
+		}
+		t.Last = append(t.Last, '}')
+		t.Grown()
+	}
+	t.Last = append(t.Last, ']')
+	if v.Total != nil {
+		t.Last = strconv.AppendInt(append(t.Last, `,"total":`...), int64(*v.Total), 10)
+	}
+	if v.Ignored > 0 {
+		t.Last = strconv.AppendInt(append(t.Last, `,"ignored":`...), int64(v.Ignored), 10)
+	}
+	t.Last = append(strconv.AppendBool(append(t.Last, `,"truncated":`...), v.Truncated), '}')
+	return t.Pieces(), nil
+}
+
+// MarshalJSON is JSONPieces in one.
+func (v *value) MarshalJSON() ([]byte, error) {
+	pieces, err := v.JSONPieces()
+	return slices.Concat(pieces...), err
 }
 
 // outcome is how much there is.
@@ -94,12 +130,12 @@ func run(ctx context.Context, env *tools.Env, in input, place sandbox.Place, onl
 	v := &value{Path: path, Entries: []tools.Entry{}, found: tools.Counter{Most: in.Limit + counted}}
 	var lines []string
 	leftOut := 0
-	room := env.Limits.MaxToolOutputChars
+	room, join := env.Limits.MaxToolOutputChars, place.Joiner()
 	v.Ignored, err = env.Searches.Indexes.Walk(ctx, dir, depth, func(e tree.Entry) error {
 		if in.Pattern != "" && !e.Type.IsRegular() {
 			return nil
 		}
-		if env.Judged.Denied(place.Join(e.Path)) {
+		if env.Judged.Denied(join(e.Path)) {
 			leftOut++
 			return nil
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"strings"
+	"sync"
 
 	"tandem/filetime"
 	"tandem/filetime/text/show"
@@ -48,11 +49,17 @@ func (c *call) mayRead(p sandbox.Place) bool {
 	return c.host.Gate.Judge(gate.Call{Tool: t, Needs: []tools.Need{need}, Turn: c.env.Turn, Context: c.ctx}).Verdict == gate.Allow
 }
 
-// refuses reports whether a rule refuses the call for a place that a search comes by.
-func (c *call) refuses(p sandbox.Place) bool {
-	need := tools.Need{Act: tools.Reads, Place: p, Arg: tools.PathArg}
-	d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Needs: []tools.Need{need}, Turn: c.env.Turn, Context: c.ctx})
-	return d.Verdict == gate.Deny && d.Layer == gate.LayerRules
+// refuses makes the function that reports whether a rule refuses the call for a place that a search
+// comes by. A list has tens of thousands of places, which share the memory of their need.
+func (c *call) refuses() func(sandbox.Place) bool {
+	reused := sync.Pool{New: func() any { return new([1]tools.Need) }}
+	return func(p sandbox.Place) bool {
+		needs := reused.Get().(*[1]tools.Need)
+		defer reused.Put(needs)
+		needs[0] = tools.Need{Act: tools.Reads, Place: p, Arg: tools.PathArg}
+		d := c.host.Gate.Judge(gate.Call{Tool: c.tool, Needs: needs[:], Turn: c.env.Turn, Context: c.ctx})
+		return d.Verdict == gate.Deny && d.Layer == gate.LayerRules
+	}
 }
 
 // safety works out what a person who is asked has to know: the change as of now, and the files of which nothing brings the text back.

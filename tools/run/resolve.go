@@ -53,7 +53,7 @@ func (c *call) find() error {
 		}
 		if c.tool != nil {
 			c.env = c.host.Env(c.Call)
-			c.env.Judged = tools.Judged{Context: c.ctx, Allows: c.mayRead, Denies: c.refuses, More: c.again}
+			c.env.Judged = tools.Judged{Context: c.ctx, Allows: c.mayRead, Denies: c.refuses(), More: c.again}
 			c.env.Person.Show, c.env.Person.Pause, c.env.Read = c.progress, c.thinking, c.judgedRead(c.env.Read)
 			if c.env.Commands.Runner != nil {
 				c.env.Commands.Runner = &judgedRunner{c.env.Commands.Runner, c}

@@ -328,7 +328,11 @@ func neverStale(t *testing.T, watched bool, room int) {
 func listed(t *testing.T, depth int, walk func(func(tree.Entry) error) (int, error)) (out []string) {
 	t.Helper()
 	ignored, err := walk(func(e tree.Entry) error {
-		out = append(out, fmt.Sprint(e.Path, e.Type))
+		size, ok := e.Size()
+		if ok != e.Type.IsRegular() {
+			t.Errorf("%s: a size is known: %t", e.Path, ok)
+		}
+		out = append(out, fmt.Sprint(e.Path, e.Type, size))
 		if depth == 2 && strings.HasSuffix(e.Path, "e1") {
 			return fs.SkipDir
 		}

@@ -31,7 +31,7 @@ func (i *index) walkDisk(ctx context.Context, t *tree.Tree, depth int, visit fun
 		}
 		return visit(e)
 	})
-	if i != nil && depth == 0 {
+	if i != nil && err == nil {
 		i.noteWalk(t, files)
 	}
 	return ignored, err
@@ -82,7 +82,7 @@ func visitTable(ctx context.Context, t *tree.Tree, f *folder, at string, depth i
 	visitNamed := func(before string) error { // up to an entry
 		for ; len(named) > 0 && (before == "" || named[0].name < before); named = named[1:] {
 			ignored--
-			err := visit(t.Entry(strings.TrimPrefix(f.join(named[0].name), at), named[0].kind))
+			err := visit(t.Named(strings.TrimPrefix(f.join(named[0].name), at), named[0].kind))
 			if err != nil && !errors.Is(err, fs.SkipDir) {
 				return err
 			}
@@ -103,7 +103,7 @@ func visitTable(ctx context.Context, t *tree.Tree, f *folder, at string, depth i
 		if t.Pattern().Excludes(rel, e.sub != nil) {
 			continue
 		}
-		err := visit(t.Entry(rel, e.ident.Type))
+		err := visit(t.Entry(rel, e.ident))
 		switch {
 		case errors.Is(err, fs.SkipDir) && e.sub != nil:
 			continue

@@ -123,6 +123,63 @@ func TestWalkAndTable(t *testing.T) {
 	}
 }
 
+// TestListedSizes: the sizes of a list come from the table, as it is after the comparison with the file system, without a look at each
+// file; those of ignored files that a pattern names, and of a walk, from the file system.
+func TestListedSizes(t *testing.T) {
+	p := workspace(t, "a=1", "b/c=12", "b/d=123", ".gitignore=*.log", "x.log=1234", ".git/HEAD=")
+	x, settle := indexes(t)
+	tr := treeIn(t, p, ".")
+	holding(t, tr, x, "word")
+	settle()
+	if !x.hears() {
+		t.Skip("this system does not tell of changes")
+	}
+	if err := os.WriteFile(filepath.Join(p.Cwd, "b/c"), []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sizes := func(tr *tree.Tree, walk func(visit func(tree.Entry) error) (int, error), pattern, end string) string {
+		g, err := tree.ParseGlob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Only(g)
+		got := ""
+		if _, err := walk(func(e tree.Entry) error {
+			if !e.Type.IsRegular() {
+				return nil
+			}
+			if e.Path == end {
+				if err := os.RemoveAll(filepath.Join(p.Cwd, "b/d")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			size, ok := e.Size()
+			got += fmt.Sprintf("%s %d %t, ", e.Path, size, ok)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	const want = "a 1 true, b/c 5 true, b/d 3 true, "
+	tr = treeIn(t, p, ".")
+	if got := sizes(tr, func(visit func(tree.Entry) error) (int, error) { return tr.Walk(t.Context(), 0, visit) }, "{a,c,d}", ""); got != want {
+		t.Errorf("a walk: %s", got)
+	}
+	tr = treeIn(t, p, ".")
+	if got := sizes(tr, func(visit func(tree.Entry) error) (int, error) { return x.Walk(t.Context(), tr, 0, visit) }, "{a,c,d}", "b/d"); got != want {
+		t.Errorf("a table: %s", got)
+	}
+	tr = treeIn(t, p, ".")
+	if got := sizes(tr, func(visit func(tree.Entry) error) (int, error) { return x.Walk(t.Context(), tr, 0, visit) }, "{a,c,d}", ""); got != strings.Replace(want, "b/d 3 true, ", "", 1) {
+		t.Errorf("a table after the file was removed: %s", got)
+	}
+	tr = treeIn(t, p, ".")
+	if got := sizes(tr, func(visit func(tree.Entry) error) (int, error) { return x.Walk(t.Context(), tr, 0, visit) }, "x.log", ""); got != "x.log 4 true, " {
+		t.Errorf("a table, of an ignored file: %s", got)
+	}
+}
+
 // TestWalksEnd: what a visit answers ends a walk over a table as it does a walk, also at a file that is ignored and named, and so does the end of
 // the context, with its cause.
 func TestWalksEnd(t *testing.T) {
