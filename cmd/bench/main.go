@@ -115,6 +115,7 @@ func measurements() []measurement {
 		{"small", (*bench).smallTree},
 		{"large", (*bench).largeTree},
 		{"disk", (*bench).edits},
+		{"open", (*bench).openEdits},
 	}
 	for _, p := range inside() {
 		all = append(all, measurement{p.key, p.measure})

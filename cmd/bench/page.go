@@ -54,6 +54,10 @@ func rows() []row {
 		}
 	}
 	return append(out,
+		row{"memory after 1,000 edits of an open file of 56 KB, all processes", "Memory/edits/56KB/1000", "Memory/edits/56KB/50", "after 50 of them", 1.3, true},
+		row{"memory after 250 edits of an open file of 560 KB, all processes", "Memory/edits/560KB/250", "Memory/edits/560KB/50", "after 50 of them", 100 * mib, false},
+		row{"processor time of such an edit, 56 KB", "Edits/56KB/cpu", "", "", 0, false},
+		row{"the same, 560 KB", "Edits/560KB/cpu", "", "", 0, false},
 		row{"the first request of a session", "Request/first", "", "", 7872, false},
 		row{"what ten pairs of a read and an edit add to a request", "Request/pairs", "", "", 0, false},
 		row{"the first turn of a process, without tools, beyond the model's own time", "Turn/first", "Turn/third", "the third turn", 5 * ms, false},

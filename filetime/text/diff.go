@@ -198,6 +198,11 @@ func (d *differ) strings(a, b string, offset int) Set {
 	for _, h := range d.lines(la, lb) {
 		out = d.refine(out, la, lb, h, offset)
 	}
+	for i, e := range out { // a short part of b would keep all of b in memory
+		if 2*len(e.New) < len(b) {
+			out[i].New = strings.Clone(e.New)
+		}
+	}
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
+	"weak"
 )
 
 const (
@@ -27,7 +28,8 @@ type chunks struct {
 	sums  []unitCounts
 	total total
 
-	whole  atomic.Pointer[string]
+	source string // that the chunks were cut from; "" if they come from several strings
+	joined atomic.Pointer[weak.Pointer[string]]
 	hashed sync.Once
 	hash   [sha256.Size]byte
 }
@@ -71,32 +73,29 @@ func New(s string) Text {
 	var b builder
 	b.splitIntoChunks(s)
 	t := b.text()
-	t.c.whole.Store(&s)
+	t.c.source = s
 	return t
 }
 
 // Len returns the length in bytes.
 func (t Text) Len() int { return t.chunks().total.bytes }
 
-// String returns the whole text. It is joined on the first call and cached.
+// String returns the whole text. It is joined on the first call and cached until the next garbage
+// collection: many versions of a document stay in memory, and each would keep a whole text.
 func (t Text) String() string {
 	c := t.chunks()
-	if s := c.whole.Load(); s != nil {
-		return *s
+	if c.source != "" || len(c.parts) == 0 {
+		return c.source
+	}
+	if w := c.joined.Load(); w != nil {
+		if s := w.Value(); s != nil {
+			return *s
+		}
 	}
 	s := strings.Join(c.parts, "")
-	c.whole.Store(&s)
+	w := weak.Make(&s)
+	c.joined.Store(&w)
 	return s
-}
-
-// Once is String without the cache, for a text that should stay small in memory, such as an old
-// version of a document.
-func (t Text) Once() string {
-	c := t.chunks()
-	if s := c.whole.Load(); s != nil {
-		return *s
-	}
-	return strings.Join(c.parts, "")
 }
 
 // Slice returns the bytes from start to end. It panics when they are out of range.

@@ -71,7 +71,7 @@ type op struct {
 	dest    string
 	mode    fs.FileMode // of a file that was created or deleted
 	command bool        // a command's
-	before  text.Text
+	before  text.Text   // with after: empty once the revision is settled, since no weave follows it again
 	after   text.Text
 	set     text.Set // leads from before to after, see add
 	first   int      // the number of the set's first edit
@@ -296,10 +296,10 @@ func (t *track) hunks() (out []*hunk) {
 func (l *Log) add(t *track, o op) *op {
 	l.order++
 	o.n, o.first = l.order, len(t.edits)+1
-	// Operations live as long as the session. Each operation on a closed file has a text of its
-	// own, and a slice keeps all of it in memory, so an equal known text is shared.
-	if o.before.Equal(t.settled.text) {
-		o.before = t.settled.text
+	for _, old := range t.ops { // operations live as long as the session
+		if old.rev <= t.settled.rev {
+			old.before, old.after = text.Text{}, text.Text{}
+		}
 	}
 	made := &o
 	for i, lines := range show.Lines(o.before, o.after) {

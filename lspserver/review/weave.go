@@ -21,10 +21,10 @@ const byRevert = -2
 // inserted it and which deleted it. So an edit can be reverted at any time, and text of other
 // authors is never touched.
 type weave struct {
-	rev       uint64
-	text      text.Text
-	pieces    []piece
-	snapshots []snapshot // ascending by revision, see keep; shared by clones, so never changed
+	rev    uint64
+	text   text.Text
+	pieces []piece // never changed, a change makes others
+	past   states
 	// lost maps the edits that a program's write removed; true if the model was not notified. Never
 	// changed.
 	lost map[int]bool
@@ -33,36 +33,20 @@ type weave struct {
 	taken map[int]bool
 }
 
-// snapshot is what was known of the text of a revision.
-type snapshot struct {
-	rev    uint64 // 0 where it stood before the history began, which does not name it then
-	text   text.Text
-	pieces []piece
-}
-
 // anyRevision is the limit of restore where the history does not name the revision.
 const anyRevision = math.MaxUint64
 
 // keep records the present state, for a change that restores it.
-func (w *weave) keep() {
-	const most = 256
-	old := w.snapshots
-	if n := len(old); n > 0 && old[n-1].rev == w.rev && old[n-1].text.Equal(w.text) {
-		old = old[:n-1]
-	}
-	w.snapshots = append(slices.Clip(old[max(0, len(old)-most):]), snapshot{w.rev, w.text, w.pieces})
-}
+func (w *weave) keep() { w.past.keep(state{w.rev, w.text, w.pieces}) }
 
 // restore puts back what was known of a text at revision rev or, where that one is not among the
-// snapshots, at the latest before it that had the text. It returns false if there is none.
+// kept states, at the latest before it that had the text. It returns false if there is none.
 func (w *weave) restore(rev uint64, t text.Text) bool {
-	for _, m := range slices.Backward(w.snapshots) {
-		if m.rev <= rev && m.text.Equal(t) {
-			w.text, w.pieces = m.text, m.pieces
-			return true
-		}
+	m, ok := w.past.find(rev, t)
+	if ok {
+		w.text, w.pieces = m.text, m.pieces
 	}
-	return false
+	return ok
 }
 
 // piece is a run of text with one history.
@@ -100,7 +84,8 @@ func newWeave(t text.Text, rev uint64) *weave {
 }
 
 func (w *weave) clone() *weave {
-	return &weave{rev: w.rev, text: w.text, pieces: slices.Clone(w.pieces), snapshots: w.snapshots, lost: w.lost, taken: w.taken}
+	c := *w
+	return &c
 }
 
 // land applies an edit of the agent's; number returns the number of each part of the set.
@@ -162,7 +147,7 @@ func (w *weave) splice(set text.Set, judge func(i int, gap []piece) (who int, ba
 			p := in[k]
 			alive = append(alive, p.deletedBy == 0)
 			if p.deletedBy == 0 {
-				p.text = w.text.Slice(off, off+p.size)
+				p.text = strings.Clone(w.text.Slice(off, off+p.size)) // a slice would keep a chunk in memory
 				off += p.size
 			}
 			out = append(out, p)
@@ -358,7 +343,7 @@ func (w *weave) flip(in func(edit int) bool, again bool) (text.Set, []piece) {
 			}
 			p.deletedBy, p.text = 0, ""
 		case p.deletedBy == 0:
-			p.text = w.text.Slice(off, off+p.size)
+			p.text = strings.Clone(w.text.Slice(off, off+p.size))
 			do(p.size, "")
 			off += p.size
 			if p.deletedBy = byRevert; again {

@@ -118,7 +118,7 @@ func newDiffer(path string, o Options, limit time.Duration) *differ {
 	return &differ{o: o, f: File{Path: path}, inline: Inline{time.Now().Add(limit)}}
 }
 
-func (d *differ) lines(old, new text.Text) { d.a, d.b = split(old.Once()), split(new.Once()) }
+func (d *differ) lines(old, new text.Text) { d.a, d.b = split(old.String()), split(new.String()) }
 
 // run is a run of changed lines: a[a0:a1] became b[b0:b1].
 type run struct{ a0, a1, b0, b1 int }
