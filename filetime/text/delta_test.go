@@ -37,10 +37,7 @@ func TestDelta(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !set.Apply(a).Equal(b) {
-			t.Fatalf("%v leads elsewhere", set)
-		}
-		if a.Equal(b) && len(set) > 0 {
-			t.Fatalf("%v between equal texts", set)
+			t.Fatalf("%d edits lead elsewhere", len(set))
 		}
 	})
 }
