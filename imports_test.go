@@ -90,8 +90,12 @@ var rooms = map[string]room{
 		[]string{"lspserver/protocol", "lspserver/wire", "filetime/text"},
 		"an editor knows the wire, and has a text of its own",
 	},
-	"lspserver/workspace": {append([]string{"filetime/disk", "filetime/locks", "lspserver/fileuri"}, base...), "files know nothing of agents and tools"},
-	"lspserver/review":    {base, "undo is about files, whoever changed them"},
+	"lspserver/workspace": {
+		append([]string{"filetime/disk", "filetime/locks", "lspserver/fileuri", "lspserver/follow"}, base...),
+		"files know nothing of agents and tools",
+	},
+	"lspserver/follow": {[]string{"filetime/text"}, "whether an edit is in a text is known of texts alone"},
+	"lspserver/review": {base, "undo is about files, whoever changed them"},
 
 	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/effects/autorun", "sandbox/search/index"}, "it never sees the editor"},
 	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},

@@ -6,6 +6,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/follow"
 )
 
 // A client may promise that its reply to an edit names the version that the edit made (Features.Landed). Then the didChange of that
@@ -39,7 +40,7 @@ func (a *attempt) named(r *reply) bool {
 
 // acknowledged finds the edit in the version that the reply names, which has arrived. f.mu is held.
 func (a *attempt) acknowledged(d *delivery) bool {
-	is := func(e event) bool { return e.version == *d.reply.landed && e.told() }
+	is := func(e follow.Change) bool { return e.Version == *d.reply.landed && e.Kind == follow.Told }
 	i := slices.IndexFunc(d.events, is)
 	if i < 0 {
 		return false // the edit changed nothing, or one notification has it and a later change
@@ -48,13 +49,11 @@ func (a *attempt) acknowledged(d *delivery) bool {
 	for j < len(d.events) && is(d.events[j]) {
 		j++
 	}
-	first := d.events[i]
-	want := text.Rebase(d.before, d.set, composed(d.events[:i]))
+	want := text.Rebase(d.before, d.set, follow.Composed(d.events[:i]))
 	if len(want.Conflicts) == 0 && want.Coalesced == 0 { // else it cannot be made there, or a part of it was there before
-		f := follow(first.before, want.Set)
-		if f.step(i, j, first.before, d.events[j-1].after, composed(d.events[i:j])); f.complete() {
+		if f := follow.In(d.events, i, j, want.Set); f != nil {
 			a.w.traffic.kept.Add(1)
-			d.found = &f
+			d.found = f
 			return true
 		}
 	}
@@ -67,11 +66,11 @@ func (a *attempt) acknowledged(d *delivery) bool {
 // part makes two revisions of one version: the edit, and what the person did in the same version. f.mu is held.
 func (a *attempt) part(d *delivery, i, j int, set text.Set) {
 	first, last := d.events[i], d.events[j-1]
-	mid := set.Apply(first.before)
-	ours := event{set: set, before: first.before, after: mid, rev: last.rev - 1, version: last.version}
-	rest := event{set: text.Diff(mid, last.after), before: mid, after: last.after, rev: last.rev, version: last.version}
+	mid := set.Apply(first.Before)
+	ours := follow.Change{Set: set, Before: first.Before, After: mid, Rev: last.Rev - 1, Version: last.Version}
+	rest := follow.Change{Set: text.Diff(mid, last.After), Before: mid, After: last.After, Rev: last.Rev, Version: last.Version}
 	d.events = slices.Replace(d.events, i, j, ours, rest)
-	a.f.replace(first.rev, last.rev,
-		filetime.Revision{Rev: ours.rev, Set: ours.set, Author: filetime.User, Part: true},
-		filetime.Revision{Rev: rest.rev, Set: rest.set, Author: filetime.User})
+	a.f.replace(first.Rev, last.Rev,
+		filetime.Revision{Rev: ours.Rev, Set: ours.Set, Author: filetime.User, Part: true},
+		filetime.Revision{Rev: rest.Rev, Set: rest.Set, Author: filetime.User})
 }

@@ -97,7 +97,7 @@ func (w *Workspace) savedForCommand(f *file) {
 	if !f.open() || !f.dirty() {
 		return
 	}
-	if d, err := w.readForCompare(f); err == nil && d.exists && sameText(d.text, f.text) {
+	if d, err := w.readForCompare(f); err == nil && d.exists && text.EqualLines(d.text, f.text) {
 		f.disk.exists = true
 		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
 		f.markSaved()
@@ -227,7 +227,7 @@ func (w *Workspace) landOpen(f *file, x expected, e Effect) (*filetime.LandedFil
 	switch {
 	case e.Deleted:
 		return nil, errKept
-	case f.saves != x.mark.saves && sameText(f.text, x.after):
+	case f.saves != x.mark.saves && text.EqualLines(f.text, x.after):
 		return nil, errBySaving
 	case x.mark.dirty:
 		return nil, errUnsaved

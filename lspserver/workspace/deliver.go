@@ -14,6 +14,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/follow"
 )
 
 const (
@@ -41,31 +42,19 @@ const (
 	quietTimeout = 12 * time.Second
 )
 
-// event is one change of the document while an edit is in flight.
-type event struct {
-	set           text.Set
-	before, after text.Text
-	rev           uint64
-	part          bool // the next one came in the same notification
-	version       int32
-	disk          bool // the document was closed, and this is the difference to the disk
-	opened        bool // the document was opened with another text
-	request       bool // the client has sent a request about the document, which changes nothing
-}
-
 // delivery is an edit in flight: what was sent, for which text, and what has come back since.
 type delivery struct {
 	plan
 	ranges []TextEdit
-	events []event
+	events []follow.Change
 	reply  *reply
-	state  state
-	trail  trail
-	kept   *delivery       // the same edit for an editor that keeps the final line end, see look
-	fed    int             // how many of the events the state has been fed with
-	acked  bool            // the version that the reply names has been looked at
-	found  *follower       // the one that has found the edit, or nil
-	late   func(over bool) // lateEcho, once its call has returned
+	state  follow.State
+	trail  follow.Trail
+	kept   *delivery        // the same edit for an editor that keeps the final line end, see look
+	fed    int              // how many of the events the state has been fed with
+	acked  bool             // the version that the reply names has been looked at
+	found  *follow.Follower // the one that has found the edit, or nil
+	late   func(over bool)  // lateEcho, once its call has returned
 	unsure Unsure
 }
 
@@ -112,7 +101,7 @@ func (w *Workspace) takeSlot(ctx context.Context, f *file, c filetime.Change) er
 	for {
 		f.mu.Lock()
 		changed, ahead, left := f.changed, 0, sendBudget-waited[0]
-		if d := f.out; d != nil && (d.state == held || d.state == passed) {
+		if d := f.out; d != nil && (d.state == follow.Held || d.state == follow.Passed) {
 			ahead, left = 1, w.patience(waited[1])
 		}
 		f.mu.Unlock()
@@ -158,7 +147,7 @@ func (a *attempt) openedForEdit() bool {
 	if !a.closed && !f.openedForEdit() {
 		return false
 	}
-	typed := a.typed || strings.TrimRight(unified(f.text), "\n") != strings.TrimRight(unified(a.sent.after), "\n")
+	typed := a.typed || strings.TrimRight(text.Unified(f.text), "\n") != strings.TrimRight(text.Unified(a.sent.after), "\n")
 	if f.doc != nil && typed {
 		f.doc.opener = byPerson
 	}
@@ -258,7 +247,7 @@ func (a *attempt) notifyTyped(d *delivery) {
 		return
 	}
 	for _, r := range slices.Backward(a.f.revisions) {
-		if r.Rev < d.events[0].rev {
+		if r.Rev < d.events[0].Rev {
 			return
 		}
 		if r.Author == filetime.User {
@@ -315,7 +304,7 @@ func (a *attempt) prepare() (*delivery, bool, error) {
 
 // delivery sets up the delivery of a plan: from now on the changes of the document are followed. f.mu is held.
 func (a *attempt) delivery(p plan) *delivery {
-	d := &delivery{plan: p, ranges: a.ranges(p.before, p.set)}
+	d := &delivery{plan: p, ranges: a.ranges(p.before, p.set), trail: follow.NewTrail(p.before, p.set)}
 	d.kept = a.keeping(d)
 	a.f.out = d
 	return d
@@ -359,7 +348,7 @@ func (a *attempt) send(ctx context.Context, d *delivery) {
 		a.feed(d)
 		now := d.state
 		a.f.mu.Unlock()
-		if now.over() {
+		if now.Over() {
 			return
 		}
 		if now != was { // a client that never replies is judged by its changes alone
@@ -372,13 +361,13 @@ func (a *attempt) send(ctx context.Context, d *delivery) {
 			a.feed(d)
 			a.answered(d, &r)
 			began = a.w.o.Now()
-			if now = d.state; now == passed {
+			if now = d.state; now == follow.Passed {
 				timer.Reset(passTimeout)
 			} else {
 				timer.Reset(min(a.holds(ctx, d, 0), waitTime))
 			}
 			a.f.mu.Unlock()
-			if now.over() {
+			if now.Over() {
 				return
 			}
 			waits = a.c.Wait()
@@ -390,8 +379,8 @@ func (a *attempt) send(ctx context.Context, d *delivery) {
 		case <-timer.C:
 			a.f.mu.Lock()
 			more := a.holds(ctx, d, a.w.o.Now().Sub(began))
-			if d.state != held || more <= 0 {
-				d.state = d.state.next(timeUp)
+			if d.state != follow.Held || more <= 0 {
+				d.state = d.state.Next(follow.TimeUp)
 				a.f.mu.Unlock()
 				return
 			}
@@ -412,13 +401,13 @@ func (a *attempt) holds(ctx context.Context, d *delivery, waited time.Duration) 
 
 // feed takes in the changes that have come since the last time. f.mu is held.
 func (a *attempt) feed(d *delivery) {
-	if a.awaits(d.reply) || d.state.over() { // typing comes before it
+	if a.awaits(d.reply) || d.state.Over() { // typing comes before it
 		return
 	}
 	if a.named(d.reply) && !d.acked {
 		d.acked, d.fed = true, 0
 		if a.acknowledged(d) {
-			d.state = landed
+			d.state = follow.Landed
 			return
 		}
 	}
@@ -428,13 +417,13 @@ func (a *attempt) feed(d *delivery) {
 	news := d.events[d.fed:]
 	d.fed = len(d.events)
 	in := a.look(d)
-	switch told := slices.ContainsFunc(news, event.told) && a.f.open(); {
-	case in == without && !told && slices.ContainsFunc(news, func(e event) bool { return e.request }):
-		in = request
-	case in == without && !told: // the text with which a document is opened or closed proves nothing
+	switch told := follow.CountTold(news) > 0 && a.f.open(); {
+	case in == follow.Without && !told && slices.ContainsFunc(news, func(e follow.Change) bool { return e.Kind == follow.Requested }):
+		in = follow.Request
+	case in == follow.Without && !told: // the text with which a document is opened or closed proves nothing
 		return
 	}
-	d.state = d.state.next(in)
+	d.state = d.state.Next(in)
 }
 
 // answered takes in a reply. f.mu is held.
@@ -442,20 +431,20 @@ func (a *attempt) answered(d *delivery, r *reply) {
 	d.reply = r
 	switch {
 	case r.err != nil:
-		d.state = d.state.next(broken)
+		d.state = d.state.Next(follow.Broken)
 	case !r.applied:
-		d.state = d.state.next(no)
+		d.state = d.state.Next(follow.No)
 	case a.named(r): // the version decides, also where the document seems to have the edit
-		d.state = held
+		d.state = follow.Held
 	default:
-		d.state = d.state.next(yes)
+		d.state = d.state.Next(follow.Yes)
 		close(a.f.changed) // those behind it have another patience now, see takeSlot
 		a.f.changed = make(chan struct{})
-		switch told := d.told() > 0; {
-		case d.state == held && (a.onDisk(d.plan) || a.endOnly(d) && told):
-			d.state = landed
-		case d.state == held && told && a.f.open():
-			d.state = passed
+		switch told := follow.CountTold(d.events) > 0; {
+		case d.state == follow.Held && (a.onDisk(d.plan) || a.endOnly(d) && told):
+			d.state = follow.Landed
+		case d.state == follow.Held && told && a.f.open():
+			d.state = follow.Passed
 		}
 	}
 }
@@ -465,24 +454,24 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 	p, s, r := d.plan, d.state, d.reply
 	applied := r != nil && r.err == nil && r.applied
 	switch {
-	case s == landed && d.found != nil && (a.reverting() || !a.clean(d)):
+	case s == follow.Landed && d.found != nil && (a.reverting() || !a.clean(d)):
 		a.misplace(d)
 		return filetime.LandedFile{}, false, nil
-	case s == landed && d.found != nil:
+	case s == follow.Landed && d.found != nil:
 		first, last := a.own(d)
-		a.f.claim(first.rev, last.rev, a.c)
-		if !a.c.ForUser && a.f.undone(d.events[d.found.to:], first.rev) {
+		a.f.claim(first.Rev, last.Rev, a.c)
+		if !a.c.ForUser && a.f.undone(d.events[d.found.To:], first.Rev) {
 			return filetime.LandedFile{}, false, a.f.fail(filetime.EditConflict, "undone", "The edit of %s landed, and the user took it back in the "+
 				"editor at once. It is not in the text. Do not make it again unasked; ask what is wanted instead.", a.f.path)
 		}
-		p.before, p.after = first.before, last.after
-		if typed := composed(d.events[:d.found.from]); len(typed) > 0 {
+		p.before, p.after = first.Before, last.After
+		if typed := follow.Composed(d.events[:d.found.From]); len(typed) > 0 {
 			p.theirs, p.by = text.Canonical(a.e.Base, text.Compose(p.theirs, typed)), p.by.Plus(filetime.User)
 		}
 		// The history keeps it as it was sent, to match later changes of the same place.
-		p.set = text.Canonical(p.before, composed(d.events[d.found.from:d.found.to]))
-		return a.landed(p, last.rev), true, nil
-	case s == misplaced && d.found != nil:
+		p.set = text.Canonical(p.before, follow.Composed(d.events[d.found.From:d.found.To]))
+		return a.landed(p, last.Rev), true, nil
+	case s == follow.Misplaced && d.found != nil:
 		a.strayed(d)
 		return filetime.LandedFile{}, false, nil
 	case applied && a.onDisk(p):
@@ -491,17 +480,17 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 		a.w.endsTexts.Store(true)
 		a.endKept, p.set, p.after = true, nil, p.before
 		return a.landed(p, a.f.rev), true, nil
-	case s == landed, s == misplaced: // and closed without it
+	case s == follow.Landed, s == follow.Misplaced: // and closed without it
 		return filetime.LandedFile{}, false, a.unknown("the document was closed meanwhile")
-	case s == held && a.f.open(): // sent again it could be applied twice
+	case s == follow.Held && a.f.open(): // sent again it could be applied twice
 		d.late, d.unsure = func(over bool) { a.lateEcho(d, over) }, Unsure{a.c.Session, a.f.path, a.f.uri, a.c.Call, a.c.Turn}
 		return filetime.LandedFile{}, false, a.f.doubt(filetime.Held, "the editor says that it applied the edit and has not told of it yet")
 	case r == nil:
 		return filetime.LandedFile{}, false, a.unknown("the editor did not answer")
-	case s == unknown, s == held:
+	case s == follow.Unknown, s == follow.Held:
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
 	case applied: // the next change lacks it
-		if d.told() == 0 {
+		if follow.CountTold(d.events) == 0 {
 			a.refused.requests++ // a request of the client has shown it
 		}
 		if a.refused.requests > 1 {
@@ -514,7 +503,7 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 	if words == "" && r.err != nil {
 		words = r.err.Error()
 	}
-	if told := d.told() > 0 || a.reverting(); !told && (errors.As(r.err, &never) || unwritable().MatchString(words)) {
+	if told := follow.CountTold(d.events) > 0 || a.reverting(); !told && (errors.As(r.err, &never) || unwritable().MatchString(words)) {
 		if never == nil {
 			never = &RefusedError{Words: words}
 		}
@@ -528,10 +517,10 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 // lateEcho judges an edit whose call has returned before it was known whether it landed; over says that no change will tell any more. Till
 // then the document stays taken. f.mu is held.
 func (a *attempt) lateEcho(d *delivery, over bool) {
-	if a.feed(d); over && !d.state.over() {
-		d.state = unknown
+	if a.feed(d); over && !d.state.Over() {
+		d.state = follow.Unknown
 	}
-	if !d.state.over() {
+	if !d.state.Over() {
 		return
 	}
 	w, f := a.w, a.f
@@ -564,51 +553,36 @@ func (a *attempt) lateEcho(d *delivery, over bool) {
 }
 
 // own gives the edit that was found revisions of its own, and the first and last of its events. f.mu is held.
-func (a *attempt) own(d *delivery) (first, last event) {
-	if i := d.found.from; d.found.mixed {
-		a.part(d, i, d.found.to, d.found.start)
-		d.found.to, d.found.mixed = i+1, false
+func (a *attempt) own(d *delivery) (first, last follow.Change) {
+	if i := d.found.From; d.found.Mixed {
+		a.part(d, i, d.found.To, d.found.Start)
+		d.found.To, d.found.Mixed = i+1, false
 	}
-	return d.events[d.found.from], d.events[d.found.to-1]
-}
-
-// told reports that the editor tells of the change: the text with which a document is opened or closed is none.
-func (e event) told() bool { return !e.opened && !e.disk && !e.request }
-
-// told counts the changes that the editor has told of.
-func (d *delivery) told() int {
-	n := 0
-	for _, e := range d.events {
-		if e.told() {
-			n++
-		}
-	}
-	return n
+	return d.events[d.found.From], d.events[d.found.To-1]
 }
 
 // look takes the changes in: the edit as it was sent, else as an editor shows it that keeps the final line end. f.mu is held.
-func (a *attempt) look(d *delivery) input {
-	placed := func(down int) placing {
+func (a *attempt) look(d *delivery) follow.Input {
+	placed := func(down int) follow.Placing {
 		return func(t text.Text) []text.Set { return a.reposition(t, d.ranges, down) }
 	}
 	place := placed(0)
 	again := a.back != nil || a.c.ForUser // the user's own undo may take back the same: then the edit comes after it
-	before := d.trail
-	d.trail.follow(d, place, again)
-	in, found := d.trail.shows()
-	if (found == nil || found.mixed) && d.kept != nil && len(d.kept.set) > 0 {
-		d.kept.events = d.events
-		d.kept.trail.follow(d.kept, place, again)
-		if kept, as := d.kept.trail.shows(); kept == complete {
+	was := d.trail.Len()
+	d.trail.Follow(d.events, place, again)
+	in, found := d.trail.Shows()
+	if (found == nil || found.Mixed) && d.kept != nil && len(d.kept.set) > 0 {
+		d.kept.trail.Follow(d.events, place, again)
+		if kept, as := d.kept.trail.Shows(); kept == follow.Complete {
 			a.endKept = true
 			a.w.endsTexts.Store(true)
 			d.set, d.ranges, d.trail, d.kept = d.kept.set, d.kept.ranges, d.kept.trail, nil
 			in, found = kept, as
 		}
 	}
-	if (in == without || in == met) && !d.trail.wrong.begun() {
-		if in = a.partTyping(d, before.at, placed, in); in == elsewhere {
-			found = &d.trail.wrong
+	if (in == follow.Without || in == follow.Met) && !d.trail.Straying() {
+		if in = a.partTyping(d, was, placed, in); in == follow.Elsewhere {
+			found = d.found
 		}
 	}
 	if found != nil || !a.f.open() {
@@ -690,25 +664,24 @@ func (a *attempt) reposition(t text.Text, edits []TextEdit, down int) []text.Set
 
 // partTyping parts an event from i on that is made up of typing and the edit at the places that were sent, and says what the events show then.
 // f.mu is held.
-func (a *attempt) partTyping(d *delivery, i int, placed func(down int) placing, in input) input {
+func (a *attempt) partTyping(d *delivery, i int, placed func(down int) follow.Placing, in follow.Input) follow.Input {
 	for ; i < len(d.events); i++ {
 		e := d.events[i]
-		if !e.told() {
+		if e.Kind != follow.Told {
 			continue
 		}
-		typed := typedBefore(e, d.before, d.set, placed)
+		typed := follow.TypedBefore(e, d.before, d.set, placed)
 		if typed == nil {
-			typed = laidOver(e, text.Rebase(d.before, d.set, composed(d.events[:i])), placed(0))
-			if typed != nil && len(strings.TrimSpace(d.ranges[0].New)) < enough-1 { // at one place only
-				in = met // somebody may have typed it there by chance
+			typed = follow.LaidOver(e, text.Rebase(d.before, d.set, follow.Composed(d.events[:i])), placed(0))
+			if typed != nil && len(strings.TrimSpace(d.ranges[0].New)) < follow.Enough-1 { // at one place only
+				in = follow.Met // somebody may have typed it there by chance
 				continue
 			}
 		}
 		if typed != nil {
 			a.part(d, i, i+1, typed)
-			d.kept, d.trail.at = nil, len(d.events)
-			d.trail.wrong = follower{from: i + 1, to: i + 2, start: d.events[i+1].set}
-			return elsewhere
+			d.kept, d.found = nil, d.trail.Stray(d.events, i+1)
+			return follow.Elsewhere
 		}
 	}
 	return in

@@ -267,22 +267,9 @@ func (w *Workspace) safely(fn func()) {
 	fn()
 }
 
-// sameText compares texts without byte order mark and kind of line end, which editors may change.
-func sameText(a, b text.Text) bool {
-	if a.Equal(b) {
-		return true
-	}
-	return unified(a) == unified(b)
-}
-
-// sameButEnd is sameText for texts of which one may lack the final line end: editors add it when they save.
+// sameButEnd is text.EqualLines for texts of which one may lack the final line end: editors add it when they save.
 func sameButEnd(a, b text.Text) bool {
-	return strings.TrimSuffix(unified(a), "\n") == strings.TrimSuffix(unified(b), "\n")
-}
-
-// unified is a text with \n as line end and no byte order mark.
-func unified(t text.Text) string {
-	return strings.ReplaceAll(strings.TrimPrefix(t.String(), "\ufeff"), "\r\n", "\n")
+	return strings.TrimSuffix(text.Unified(a), "\n") == strings.TrimSuffix(text.Unified(b), "\n")
 }
 
 func endsLine(s string) bool { return strings.HasSuffix(s, "\n") }

@@ -10,6 +10,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/fileuri"
+	"tandem/lspserver/follow"
 )
 
 // ContentChange is one change of a didChange: Range nil for the whole text.
@@ -57,7 +58,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	case f.loaded:
 		w.record(f, text.Infer(f.text, opened), filetime.User)
 		if f.out != nil {
-			f.out.events[len(f.out.events)-1].opened = true
+			f.out.events[len(f.out.events)-1].Kind = follow.Opened
 		}
 		w.notify(f, "stale", "user")
 	default:
@@ -110,7 +111,7 @@ func (w *Workspace) compareOpened(f *file) {
 	f.doc.unplaced = false
 	d, err := w.readForCompare(f)
 	f.disk.exists = err == nil && d.exists
-	dirty := err != nil || !d.exists && f.text.Len() > 0 || d.exists && !sameText(d.text, f.text)
+	dirty := err != nil || !d.exists && f.text.Len() > 0 || d.exists && !text.EqualLines(d.text, f.text)
 	if err == nil {
 		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
 		if d.exists && d.text.Len() == 0 && f.text.String() == "\n" { // an editor that adds it to an empty file too
@@ -163,7 +164,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		f.revisions[len(f.revisions)-1].Part = part
 		if f.out != nil {
 			last := &f.out.events[len(f.out.events)-1]
-			last.part, last.version = part, version
+			last.Part, last.Version = part, version
 		}
 	}
 	if clean {
@@ -194,7 +195,7 @@ func (w *Workspace) detectReload(f *file, n int) {
 		return
 	}
 	d, err := w.readForCompare(f)
-	if err != nil || !d.exists || !sameText(d.text, f.text) {
+	if err != nil || !d.exists || !text.EqualLines(d.text, f.text) {
 		return
 	}
 	f.disk.exists = true
@@ -233,7 +234,7 @@ func (w *Workspace) Typed(uri string) bool {
 	f.mu.Lock()
 	now := f.text
 	f.mu.Unlock()
-	shown, disk := unified(now), unified(d.text)
+	shown, disk := text.Unified(now), text.Unified(d.text)
 	more := shown != "" && was.size < d.stat.size && strings.HasPrefix(disk, shown) // what the program has appended by now
 	return shown != disk && !more
 }
@@ -384,8 +385,8 @@ func (w *Workspace) compareSaved(f *file) {
 	}
 	w.learnFromSave(f, d)
 	f.disk.stat, f.disk.last = d.stat, d.text.Hash()
-	same := sameText(d.text, f.text)
-	if !same && w.o.Features.Plain && unified(d.text) == unified(f.text)+"\n" && !endsLine(f.text.String()) {
+	same := text.EqualLines(d.text, f.text)
+	if !same && w.o.Features.Plain && text.Unified(d.text) == text.Unified(f.text)+"\n" && !endsLine(f.text.String()) {
 		w.endsTexts.Store(true)
 		same = true
 	}

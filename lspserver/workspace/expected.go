@@ -24,7 +24,7 @@ func (f *file) reloaded(x expected) *filetime.LandedFile {
 		if r.Session != "" || r.Set.Validate(now) != nil {
 			return nil
 		}
-		if now = r.Set.Apply(now); !sameText(now, x.after) {
+		if now = r.Set.Apply(now); !text.EqualLines(now, x.after) {
 			continue
 		}
 		first := len(f.revisions) - len(revs)

@@ -9,6 +9,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/follow"
 )
 
 // status is what clients were last notified of.
@@ -37,7 +38,7 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	f.rev = w.next()
 	f.append(filetime.Revision{Rev: f.rev, Set: set, Author: author}, f.out != nil)
 	if f.out != nil {
-		f.out.events = append(f.out.events, event{set: set, before: before, after: f.text, rev: f.rev})
+		f.out.events = append(f.out.events, follow.Change{Set: set, Before: before, After: f.text, Rev: f.rev})
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -46,8 +47,8 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 // requested records that the client has sent a request about the document. An edit that it has not said yes to may be behind it. f.mu is
 // held.
 func (f *file) requested() {
-	if d := f.out; d != nil && (d.state == held || d.state == passed) {
-		d.events = append(d.events, event{before: f.text, after: f.text, rev: f.rev + 1, request: true})
+	if d := f.out; d != nil && (d.state == follow.Held || d.state == follow.Passed) {
+		d.events = append(d.events, follow.Change{Before: f.text, After: f.text, Rev: f.rev + 1, Kind: follow.Requested})
 		close(f.changed)
 		f.changed = make(chan struct{})
 		f.settle(false)
@@ -62,9 +63,9 @@ func (f *file) settle(over bool) {
 }
 
 // undone reports that one of some changes has led back to a text from before a revision, and none to a later one. f.mu is held.
-func (f *file) undone(changes []event, rev uint64) (back bool) {
+func (f *file) undone(changes []follow.Change, rev uint64) (back bool) {
 	for _, e := range changes {
-		if was := f.past.Restores(e.rev); was != 0 {
+		if was := f.past.Restores(e.Rev); was != 0 {
 			back = was < rev
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"tandem/filetime/text"
+	"tandem/lspserver/follow"
 )
 
 // An editor may be unable to hold a text without a final line end: stock Neovim ends each text with one, answers that it has applied an
@@ -58,7 +59,7 @@ func (a *attempt) keeping(d *delivery) *delivery {
 	if !differs || endsLine(d.set.Apply(d.before).String()) {
 		return nil
 	}
-	return &delivery{plan: plan{before: d.before, set: set}, ranges: a.ranges(d.before, set)}
+	return &delivery{plan: plan{before: d.before, set: set}, ranges: a.ranges(d.before, set), trail: follow.NewTrail(d.before, set)}
 }
 
 // endOnly says that the edit was to take the final line end away and do nothing else, and that the document shows nothing of it.

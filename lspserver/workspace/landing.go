@@ -187,7 +187,7 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 	if err != nil {
 		return l, false, err
 	}
-	if f.dirty() || !d.exists || !sameText(d.text, f.text) {
+	if f.dirty() || !d.exists || !text.EqualLines(d.text, f.text) {
 		return l, false, unsaved(f.path)
 	}
 	p, err := w.prepare(f, e)

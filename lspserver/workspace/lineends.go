@@ -109,7 +109,7 @@ func (w *Workspace) learnFromSave(f *file, d onDisk) {
 	}
 	f.doc.lineEnds = oddEnds
 	lone := oddEnd(f.text.String(), loneReturn) >= 0
-	switch right := sameText(d.text, f.text); {
+	switch right := text.EqualLines(d.text, f.text); {
 	case right:
 		if lone {
 			w.counting.lone.Store(true)

@@ -160,7 +160,7 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 	}
 	if w.o.Features.Versionless {
 		d, err := w.readDisk(f.path, w.o.MaxFileBytes)
-		if err == nil && d.exists && !sameText(d.text, f.text) {
+		if err == nil && d.exists && !text.EqualLines(d.text, f.text) {
 			err = fail(f.path, filetime.EditConflict, "unsaved", "%s has unsaved text in the editor. Ask the user to save it, then try again.", f.path)
 		}
 		if err != nil {

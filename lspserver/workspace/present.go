@@ -6,6 +6,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/follow"
 )
 
 // refresh reads the disk; a new text becomes one revision. f.mu is held and f is not open.
@@ -63,7 +64,7 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 		}
 		w.record(f, set, author)
 		if f.out != nil {
-			f.out.events[len(f.out.events)-1].disk = true
+			f.out.events[len(f.out.events)-1].Kind = follow.OnDisk
 		}
 		if back {
 			f.back = [2]uint64{f.savedRev, f.rev}

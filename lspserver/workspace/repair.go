@@ -7,6 +7,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/follow"
 )
 
 // An editor that checks no version may put an edit at the places of an older text. That is an edit that has landed and that nobody wanted:
@@ -52,8 +53,8 @@ func (a *attempt) strayed(d *delivery) {
 	}
 	a.misplace(d)
 	if a.back.first == 0 {
-		first := d.events[d.found.from]
-		a.back.first, a.back.before = first.rev, first.before
+		first := d.events[d.found.From]
+		a.back.first, a.back.before = first.Rev, first.Before
 	}
 }
 
@@ -61,18 +62,18 @@ func (a *attempt) strayed(d *delivery) {
 // is a change that a person has asked for, so that no view and no undo knows it. f.mu is held.
 func (a *attempt) misplace(d *delivery) {
 	first, last := a.own(d)
-	a.f.claim(first.rev, last.rev, filetime.Change{ForUser: true})
+	a.f.claim(first.Rev, last.Rev, filetime.Change{ForUser: true})
 	b := a.back
-	for _, e := range d.events[:d.found.from] {
-		b.carry(e.set)
+	for _, e := range d.events[:d.found.From] {
+		b.carry(e.Set)
 	}
-	did := d.found.start
-	if !did.Apply(first.before).Equal(last.after) { // an editor's change may have unchanged words in it
-		did = composed(d.events[d.found.from:d.found.to])
+	did := d.found.Start
+	if !did.Apply(first.Before).Equal(last.After) { // an editor's change may have unchanged words in it
+		did = follow.Composed(d.events[d.found.From:d.found.To])
 	}
 	was := reversal{now: b.now, set: b.set}
-	b.now, b.rev = last.after, last.rev
-	b.set = text.Trim(b.now, text.Compose(did.Inverse(first.before), b.set))
+	b.now, b.rev = last.After, last.Rev
+	b.set = text.Trim(b.now, text.Compose(did.Inverse(first.Before), b.set))
 	b.known = append(b.known, was, reversal{now: b.now, set: b.set})
 }
 
@@ -85,8 +86,8 @@ func (a *attempt) clean(d *delivery) bool {
 		return true
 	}
 	b := *a.back
-	for _, e := range d.events[:d.found.from] {
-		b.carry(e.set)
+	for _, e := range d.events[:d.found.From] {
+		b.carry(e.Set)
 	}
 	return len(b.set) == 0
 }

@@ -209,7 +209,7 @@ func TestRevertIsForgotten(t *testing.T) {
 					}
 					at := first.Files[0].After
 					for _, r := range revs {
-						if r.Call == "" && removed(text.Minimize(at, r.Set)) > 0 {
+						if r.Call == "" && slices.ContainsFunc(text.Minimize(at, r.Set), func(e text.Edit) bool { return e.Start < e.End }) {
 							t.Errorf("%+v takes something of %q away", r, at)
 						}
 						at = r.Set.Apply(at)

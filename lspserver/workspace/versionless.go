@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tandem/filetime"
+	"tandem/filetime/text"
 )
 
 // An editor without versions sends no document notifications, so there is no echo. Its text is requested each time that
@@ -47,7 +48,7 @@ func (w *Workspace) applyWhole(f *file, p plan, e filetime.FileEdit, tx *transac
 // readForDelete reads a file that is to be deleted, and refuses if the editor has unsaved text of it.
 func (w *Workspace) readForDelete(f *file, p plan) (onDisk, error) {
 	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
-	if err == nil && (!d.exists || !sameText(d.text, p.before)) {
+	if err == nil && (!d.exists || !text.EqualLines(d.text, p.before)) {
 		err = fail(f.path, filetime.EditConflict, "unsaved", "%s has unsaved text in the editor. Ask the user to save it, then try again.", f.path)
 	}
 	return d, err
@@ -56,7 +57,7 @@ func (w *Workspace) readForDelete(f *file, p plan) (onDisk, error) {
 // unsavedReason is LandedFile.Stale after give: whether the editor has saved the text. f.mu is held.
 func (w *Workspace) unsavedReason(f *file) string {
 	d, err := w.readDisk(f.path, 0)
-	if err == nil && d.exists && sameText(d.text, f.text) {
+	if err == nil && d.exists && text.EqualLines(d.text, f.text) {
 		return ""
 	}
 	return "was changed in the editor, which has not saved it: the disk is older than the editor's text."

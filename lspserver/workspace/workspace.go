@@ -410,7 +410,7 @@ func (w *Workspace) checkOtherSave(f *file, first bool) {
 		return
 	}
 	d, err := w.readForCompare(f)
-	if err != nil || d.exists && (f.disk.last == d.text.Hash() || sameText(d.text, f.text)) || !d.exists && !f.disk.exists {
+	if err != nil || d.exists && (f.disk.last == d.text.Hash() || text.EqualLines(d.text, f.text)) || !d.exists && !f.disk.exists {
 		return
 	}
 	if first || f.out != nil {

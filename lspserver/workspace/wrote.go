@@ -22,7 +22,7 @@ func (w *Workspace) Wrote(path, content string, since time.Time) bool {
 	w.mu.Lock()
 	last, ok := w.wrote[path]
 	w.mu.Unlock()
-	return ok && !last.at.Before(since) && sameText(last.text, text.New(content))
+	return ok && !last.at.Before(since) && text.EqualLines(last.text, text.New(content))
 }
 
 // noteWritten remembers a text for Wrote. The oldest are forgotten.

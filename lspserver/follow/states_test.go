@@ -1,4 +1,4 @@
-package workspace
+package follow
 
 import (
 	"os"
@@ -33,24 +33,24 @@ func TestFlightIsInTheDocs(t *testing.T) {
 // TestFlightLaws holds what must be true of every way through the table.
 func TestFlightLaws(t *testing.T) {
 	for s := range flights {
-		for in := range input(len(inputNames)) {
-			to := state(s).next(in)
+		for in := range Input(len(inputNames)) {
+			to := State(s).Next(in)
 			switch {
-			case to == ready && in != no && in != broken && in != without && in != request && state(s) != passed:
+			case to == Ready && in != No && in != Broken && in != Without && in != Request && State(s) != Passed:
 				t.Errorf("%s by %s is sent again without a refusal, or a change or request that shows that it is not there", stateNames[s], inputNames[in])
-			case to == landed && state(s) == sent:
+			case to == Landed && State(s) == Sent:
 				t.Errorf("sent by %s has landed though the document never had it", inputNames[in])
-			case in == complete && to != seen && to != landed, in == elsewhere && to != strayed && to != misplaced:
+			case in == Complete && to != Seen && to != Landed, in == Elsewhere && to != Strayed && to != Misplaced:
 				t.Errorf("%s by %s is %s", stateNames[s], inputNames[in], stateNames[to])
-			case state(s) == held && in == timeUp && to != held:
+			case State(s) == Held && in == TimeUp && to != Held:
 				t.Errorf("held by the time alone is %s", stateNames[to])
 			}
 		}
 	}
-	for s := ready; s <= unknown; s++ {
-		for in := range input(len(inputNames)) {
-			if s.next(in) != s {
-				t.Errorf("%s goes on to %s", stateNames[s], stateNames[s.next(in)])
+	for s := Ready; s <= Unknown; s++ {
+		for in := range Input(len(inputNames)) {
+			if s.Next(in) != s {
+				t.Errorf("%s goes on to %s", stateNames[s], stateNames[s.Next(in)])
 			}
 		}
 	}

@@ -1,4 +1,6 @@
-package workspace
+// Package follow says whether an edit that was sent to an editor is in a document, by the changes that the editor tells of: it finds the
+// edit in them, among what a person types, and it has the table of what is known of an edit on its way. It knows texts and changes alone.
+package follow
 
 import (
 	"math"
@@ -14,43 +16,92 @@ import (
 // in the text when nothing is pending. A second follower begins with each change, at the positions that were sent: where that one comes to
 // its end, the editor has put the edit at the coordinates of an older text.
 
-// follower follows one edit. Changes are numbered from 0.
-type follower struct {
+// Change is one change of a document while an edit is on its way.
+type Change struct {
+	Set           text.Set // over Before
+	Before, After text.Text
+	Rev           uint64 // the revision that it made
+	Version       int32  // the document's after it
+	Part          bool   // the next one came in the same notification
+	Kind          Kind
+}
+
+// Kind is how a change came to be known.
+type Kind uint8
+
+const (
+	Told      Kind = iota // by a notification of a change
+	Opened                // the document was opened with another text
+	OnDisk                // the document was closed, and this is the difference to the disk
+	Requested             // the client has sent a request about the document, which changes nothing
+)
+
+// CountTold counts the changes that the editor has told of: the text with which a document is opened or closed is none.
+func CountTold(changes []Change) (n int) {
+	for _, c := range changes {
+		if c.Kind == Told {
+			n++
+		}
+	}
+	return n
+}
+
+// Composed makes one set of changes that follow one another.
+func Composed(changes []Change) text.Set {
+	sets := make([]text.Set, len(changes))
+	for i, c := range changes {
+		sets[i] = c.Set
+	}
+	return text.ComposeAll(sets)
+}
+
+// Follower follows one edit. Changes are numbered from 0. It is not for concurrent use.
+type Follower struct {
 	base   text.Text
 	edit   text.Set // over base: what no change had made by then
 	theirs text.Set // over base: what others have done since
 	now    text.Rebased
 
-	from, to int      // the changes that have made hunks of it, none while to is 0
-	start    text.Set // what was pending before the first of them
-	mixed    bool     // they have done something else, too
+	From, To int      // the changes that have made hunks of it, none while To is 0
+	Start    text.Set // what was pending before the first of them
+	Mixed    bool     // they have done something else, too
 	traced   bool     // a change by others brought text of the edit
 }
 
-func follow(base text.Text, edit text.Set) follower {
+// In follows an edit over the text before changes from up to to, and is nil where it is not in the text after them.
+func In(changes []Change, from, to int, edit text.Set) *Follower {
+	first := changes[from]
+	f := follow(first.Before, edit)
+	if f.step(from, to, first.Before, changes[to-1].After, Composed(changes[from:to])); !f.Complete() {
+		return nil
+	}
+	return &f
+}
+
+func follow(base text.Text, edit text.Set) Follower {
 	edit = minimal(base, edit)
-	return follower{base: base, edit: edit, now: text.Rebased{Set: edit}}
+	return Follower{base: base, edit: edit, now: text.Rebased{Set: edit}}
 }
 
-// complete reports that the edit is in the text.
-func (f *follower) complete() bool {
-	return f.to > 0 && len(f.now.Set) == 0 && len(f.now.Conflicts) == 0
+// Complete reports that the edit is in the text.
+func (f *Follower) Complete() bool {
+	return f.To > 0 && len(f.now.Set) == 0 && len(f.now.Conflicts) == 0
 }
 
-// begun reports that a part of the edit is in the text.
-func (f *follower) begun() bool { return f.to > 0 && !f.complete() }
+// Begun reports that a part of the edit is in the text.
+func (f *Follower) Begun() bool { return f.To > 0 && !f.Complete() }
 
 // alone is the rank of an edit that was told by itself.
 const alone = 3
 
 // rank is how well the edit fits what was told: wholly and alone, wholly, in part, not at all.
-func (f *follower) rank() int {
+func (f *Follower) rank() int {
 	switch {
-	case f.complete() && !f.mixed:
+	case f.Complete() && !f.Mixed:
 		return alone
-	case f.complete():
+	case f.Complete():
 		return 2
-	case f.begun():
+	case f.Begun():
 		return 1
 	}
 	return 0
@@ -58,11 +109,11 @@ func (f *follower) rank() int {
 
 // met reports that somebody else has changed what the edit changes, or has brought text of it: it could be in the text and not be told from
 // that.
-func (f *follower) met() bool { return f.traced || len(f.now.Conflicts) > 0 }
+func (f *Follower) met() bool { return f.traced || len(f.now.Conflicts) > 0 }
 
 // step follows the edit through the changes from and up to to.
-func (f *follower) step(from, to int, before, after text.Text, change text.Set) {
-	if f.complete() {
+func (f *Follower) step(from, to int, before, after text.Text, change text.Set) {
+	if f.Complete() {
 		return
 	}
 	pending := f.now.Set
@@ -72,42 +123,42 @@ func (f *follower) step(from, to int, before, after text.Text, change text.Set) 
 		f.others(minimal(before, change))
 		return
 	}
-	if f.to == 0 {
-		f.from, f.start = from, pending
+	if f.To == 0 {
+		f.From, f.Start = from, pending
 	}
-	f.to, f.mixed = to, f.mixed || len(theirs) > 0
+	f.To, f.Mixed = to, f.Mixed || len(theirs) > 0
 	f.base, f.edit, f.theirs = ours.Apply(before), moved(rest, ours), theirs
-	if f.now = text.Rebase(f.base, f.edit, f.theirs); f.complete() {
-		f.to = to
+	if f.now = text.Rebase(f.base, f.edit, f.theirs); f.Complete() {
+		f.To = to
 	}
 }
 
 // again looks at all that was told since the first part of the edit as one change: an editor may tell of one hunk in several.
-func (f *follower) again(events []event) {
-	if !f.begun() || len(events)-f.from > 256 { // after so many it is somebody's typing
+func (f *Follower) again(events []Change) {
+	if !f.Begun() || len(events)-f.From > 256 { // after so many it is somebody's typing
 		return
 	}
-	g := follower{base: events[f.from].before, edit: f.start, now: text.Rebased{Set: f.start}}
-	g.step(f.from, len(events), g.base, events[len(events)-1].after, composed(events[f.from:]))
+	g := Follower{base: events[f.From].Before, edit: f.Start, now: text.Rebased{Set: f.Start}}
+	g.step(f.From, len(events), g.base, events[len(events)-1].After, Composed(events[f.From:]))
 	if len(g.now.Conflicts) <= len(f.now.Conflicts) && len(g.now.Set) < len(f.now.Set) {
 		*f = g
 	}
 }
 
-// enough is the least number of bytes that are not typed by chance.
-const enough = 4
+// Enough is the least number of bytes that are not typed by chance.
+const Enough = 4
 
 // brings reports that a change inserts what another one does, somewhere.
 func brings(change, edit text.Set) bool {
 	return slices.ContainsFunc(edit, func(e text.Edit) bool {
 		s := strings.TrimSpace(e.New)
-		return len(s) >= enough && slices.ContainsFunc(change, func(c text.Edit) bool { return strings.Contains(c.New, s) })
+		return len(s) >= Enough && slices.ContainsFunc(change, func(c text.Edit) bool { return strings.Contains(c.New, s) })
 	})
 }
 
 // others takes in a change by somebody else.
-func (f *follower) others(change text.Set) {
-	f.theirs, f.mixed = text.Compose(f.theirs, change), f.mixed || f.to > 0
+func (f *Follower) others(change text.Set) {
+	f.theirs, f.Mixed = text.Compose(f.theirs, change), f.Mixed || f.To > 0
 	f.now = text.Rebase(f.base, f.edit, f.theirs)
 }
 
@@ -117,7 +168,7 @@ func part(before, after text.Text, pending, change text.Set) (ours, theirs, rest
 	if len(pending) == 0 {
 		return nil, change, nil
 	}
-	if grown(before, pending) == grown(before, change) && sameText(pending.Apply(before), after) {
+	if grown(before, pending) == grown(before, change) && text.EqualLines(pending.Apply(before), after) {
 		return change, nil, nil
 	}
 	wanted, made := hunks(before, pending), hunks(before, change)
@@ -173,34 +224,34 @@ func weight(s text.Set) int {
 	return n
 }
 
-// typedBefore is what of a change was typed beside an edit that came to the places that were sent: an editor that holds its changes back may
+// TypedBefore is what of a change was typed beside an edit that came to the places that were sent: an editor that holds its changes back may
 // tell of the two in one. What was typed above the edit later has moved it down: placed gives it so many lines further down. It is nil where
 // the change is not made up like that.
-func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) placing) text.Set {
+func TypedBefore(e Change, base text.Text, sent text.Set, placed func(down int) Placing) text.Set {
 	const most = 32 // hunks that are looked at
-	made := hunks(e.before, e.set)
+	made := hunks(e.Before, e.Set)
 	if n := len(made); n == 0 || n > most || len(sent) == 0 {
 		return nil
 	}
 	gone, weighs, line := removed(made), weight(made), base.Line(sent[0].Start)
 	fitsAt := func(typed text.Set, mid text.Text, down int) bool {
-		return !mid.Equal(e.after) && slices.ContainsFunc(placed(down)(mid), func(edit text.Set) bool {
+		return !mid.Equal(e.After) && slices.ContainsFunc(placed(down)(mid), func(edit text.Set) bool {
 			// Neither does more than was done: where the two touch, they may share a line end.
 			if removed(edit) > 0 && gone == 0 || weight(typed)+weight(minimal(mid, edit)) > weighs+2*len("\r\n") {
 				return false
 			}
-			return grown(mid, edit) == grown(e.before, e.set)-grown(e.before, typed) && sameText(edit.Apply(mid), e.after)
+			return grown(mid, edit) == grown(e.Before, e.Set)-grown(e.Before, typed) && text.EqualLines(edit.Apply(mid), e.After)
 		})
 	}
 	fits := func(typed text.Set, at int) bool {
-		mid := typed.Apply(e.before)
+		mid := typed.Apply(e.Before)
 		if fitsAt(typed, mid, 0) {
 			return true
 		}
 		now := mid.Line(typed.MapPos(at, true))
-		above := now - e.before.Line(at) // lines that were typed there
+		above := now - e.Before.Line(at) // lines that were typed there
 		for _, down := range []int{now - line - 1, now - line, now - line + 1} {
-			if 0 < down && down <= above && weight(sent) >= enough && fitsAt(typed, mid, down) {
+			if 0 < down && down <= above && weight(sent) >= Enough && fitsAt(typed, mid, down) {
 				return true
 			}
 		}
@@ -216,7 +267,7 @@ func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) p
 	}
 	// The two may stand side by side, so that they are one hunk.
 	news := []string{sent[0].New, wholeLines(base, sent)[0].New}
-	for _, made := range []text.Set{made, wholeLines(e.before, made)} {
+	for _, made := range []text.Set{made, wholeLines(e.Before, made)} {
 		for i, h := range made {
 			for _, new := range news {
 				for _, t := range []text.Edit{
@@ -233,30 +284,30 @@ func typedBefore(e event, base text.Text, sent text.Set, placed func(down int) p
 	return nil
 }
 
-// laidOver is what of a change was typed where the editor has put the edit over typing that it had not told of. Nobody knows what stood
+// LaidOver is what of a change was typed where the editor has put the edit over typing that it had not told of. Nobody knows what stood
 // there. The change then has the new text at the place that was sent, among what it inserts, and the text at the edit's own place is as it was.
-func laidOver(e event, pending text.Rebased, place placing) text.Set {
-	places := place(e.after)
+func LaidOver(e Change, pending text.Rebased, place Placing) text.Set {
+	places := place(e.After)
 	if len(places) == 0 {
 		return nil
 	}
 	sent := places[0]
-	if len(sent) != 1 || strings.TrimSpace(sent[0].New) == "" || len(pending.Conflicts) > 0 || len(e.set) == 0 {
+	if len(sent) != 1 || strings.TrimSpace(sent[0].New) == "" || len(pending.Conflicts) > 0 || len(e.Set) == 0 {
 		return nil
 	}
-	new, line := sent[0].New, e.after.LineStart(e.after.Line(sent[0].Start))
-	i := strings.LastIndex(e.after.Slice(line, min(sent[0].Start+len(new), e.after.Len())), new)
+	new, line := sent[0].New, e.After.LineStart(e.After.Line(sent[0].Start))
+	i := strings.LastIndex(e.After.Slice(line, min(sent[0].Start+len(new), e.After.Len())), new)
 	if i < 0 {
 		return nil
 	}
 	from, to := line+i, line+i+len(new)
-	first, last := e.set[0].Start, e.after.Len()-(e.before.Len()-e.set[len(e.set)-1].End)
-	short := to == e.after.Len() || strings.ContainsAny(e.after.Slice(to, to+1), "\r\n") // the line ended before the place
+	first, last := e.Set[0].Start, e.After.Len()-(e.Before.Len()-e.Set[len(e.Set)-1].End)
+	short := to == e.After.Len() || strings.ContainsAny(e.After.Slice(to, to+1), "\r\n") // the line ended before the place
 	if from < first || to > last || to-from == last-first || from != sent[0].Start && !short {
 		return nil
 	}
-	typed := text.Diff(e.before, text.Set{{Start: from, End: to}}.Apply(e.after))
-	own := text.Rebase(e.before, pending.Set, typed)
+	typed := text.Diff(e.Before, text.Set{{Start: from, End: to}}.Apply(e.After))
+	own := text.Rebase(e.Before, pending.Set, typed)
 	if len(own.Conflicts) > 0 || own.Coalesced > 0 || len(own.Set) == 0 || own.Set[0].Start <= from && from <= own.Set[len(own.Set)-1].End {
 		return nil
 	}
@@ -308,34 +359,41 @@ func moved(s, over text.Set) text.Set {
 	return out
 }
 
-// placing gives the edit at the places that were sent, over another text. There may be two: an editor may widen a range that begins or ends
+// Placing gives the edit at the places that were sent, over another text. There may be two: an editor may widen a range that begins or ends
 // inside a character, as VS Code does, or cut it down.
-type placing func(text.Text) []text.Set
+type Placing func(text.Text) []text.Set
 
-// trail follows an edit in flight from the text that it was computed for, and from the places that were sent. It is a value: what a step
+// Trail follows an edit on its way from the text that it was computed for, and from the places that were sent. It is a value: what a step
 // does to a copy leaves it as it was.
-type trail struct {
-	right, wrong follower
+type Trail struct {
+	base         text.Text
+	edit         text.Set
+	right, wrong Follower
 	at           int // how many changes it has been through
 	least        int // what a change weighs at least that may have hunks of it; 0 where all changes are looked at
 }
 
-// follow goes through the changes that have come since the last time. again has the edit
-// looked for at the places that were sent even if the document has it.
-func (t *trail) follow(d *delivery, place placing, again bool) {
-	if t.at == 0 {
-		t.right = follow(d.before, d.set)
-		t.least = lightest(t.right.edit)
-	}
-	for t.at < len(d.events) {
+// NewTrail begins at base, the text that the edit was computed for.
+func NewTrail(base text.Text, edit text.Set) Trail {
+	right := follow(base, edit)
+	return Trail{base: base, edit: edit, right: right, least: lightest(right.edit)}
+}
+
+// Len is how many changes it has been through.
+func (t *Trail) Len() int { return t.at }
+
+// Follow goes through the changes that have come since the last time; changes are all since the edit was sent. again has the edit looked for
+// at the places that were sent even if the document has it.
+func (t *Trail) Follow(changes []Change, place Placing, again bool) {
+	for t.at < len(changes) {
 		from, to := t.at, t.at+1
-		for to < len(d.events) && d.events[to-1].part {
+		for to < len(changes) && changes[to-1].Part {
 			to++
 		}
 		all, each := *t, *t
-		if all.step(d, from, to, place, again); to > from+1 && max(all.right.rank(), all.wrong.rank()) < alone { // a notification may tell of the edit and of typing
+		if all.step(changes, from, to, place, again); to > from+1 && max(all.right.rank(), all.wrong.rank()) < alone { // a notification may tell of the edit and of typing
 			for i := from; i < to; i++ {
-				each.step(d, i, i+1, place, again)
+				each.step(changes, i, i+1, place, again)
 			}
 			if each.found() || !all.found() {
 				all = each
@@ -345,74 +403,75 @@ func (t *trail) follow(d *delivery, place placing, again bool) {
 	}
 }
 
+// Stray records that change i is the edit at the places that were sent, and no more.
+func (t *Trail) Stray(changes []Change, i int) *Follower {
+	t.at, t.wrong = len(changes), Follower{From: i, To: i + 1, Start: changes[i].Set}
+	return &t.wrong
+}
+
+// Straying reports that a part of the edit is in the text at the places that were sent.
+func (t *Trail) Straying() bool { return t.wrong.Begun() }
+
 // found reports that the document has the edit, wherever.
-func (t *trail) found() bool { return t.right.complete() || t.wrong.complete() }
+func (t *Trail) found() bool { return t.right.Complete() || t.wrong.Complete() }
 
 // step goes through changes from up to to as if they were one.
-func (t *trail) step(d *delivery, from, to int, place placing, again bool) {
-	first, after, change := d.events[from], d.events[to-1].after, composed(d.events[from:to])
-	if t.at = to; first.disk { // the text of the closed document is gone; the edit stays found if the disk has it
-		was, partly := t.right, t.right.begun() || t.wrong.begun()
-		t.right = follow(d.before, d.set)
-		if t.right.others(composed(d.events[:to])); was.complete() && len(t.right.now.Set) == 0 && !t.right.met() {
+func (t *Trail) step(changes []Change, from, to int, place Placing, again bool) {
+	first, after, change := changes[from], changes[to-1].After, Composed(changes[from:to])
+	if t.at = to; first.Kind == OnDisk { // the text of the closed document is gone; the edit stays found if the disk has it
+		was, partly := t.right, t.right.Begun() || t.wrong.Begun()
+		t.right = follow(t.base, t.edit)
+		if t.right.others(Composed(changes[:to])); was.Complete() && len(t.right.now.Set) == 0 && !t.right.met() {
 			t.right = was
 		}
 		t.right.traced = t.right.traced || partly // the disk may have got the rest, at places where nobody looks for it
-		t.wrong = follower{}
+		t.wrong = Follower{}
 		return
 	}
-	if weight(change) < t.least && !t.right.begun() && t.right.now.Coalesced == 0 && !t.found() {
+	if weight(change) < t.least && !t.right.Begun() && t.right.now.Coalesced == 0 && !t.found() {
 		t.right.others(change)
-		t.wrong = follower{}
+		t.wrong = Follower{}
 		return
 	}
-	if from > 0 && (again || !t.right.complete()) && !t.wrong.complete() {
-		old, fresh := t.wrong, follower{}
-		if old.begun() {
-			old.step(from, to, first.before, after, change)
-			old.again(d.events[:to])
+	if from > 0 && (again || !t.right.Complete()) && !t.wrong.Complete() {
+		old, fresh := t.wrong, Follower{}
+		if old.Begun() {
+			old.step(from, to, first.Before, after, change)
+			old.again(changes[:to])
 		}
-		for _, edit := range place(first.before) {
-			f := follow(first.before, edit)
-			if f.step(from, to, first.before, after, change); f.rank() > fresh.rank() {
+		for _, edit := range place(first.Before) {
+			f := follow(first.Before, edit)
+			if f.step(from, to, first.Before, after, change); f.rank() > fresh.rank() {
 				fresh = f
 			}
 		}
-		switch t.wrong = (follower{}); {
-		case old.begun() && fresh.begun() && len(old.now.Set) <= len(fresh.now.Set), old.begun() && fresh.to != to, old.complete() && !fresh.complete():
+		switch t.wrong = (Follower{}); {
+		case old.Begun() && fresh.Begun() && len(old.now.Set) <= len(fresh.now.Set), old.Begun() && fresh.To != to, old.Complete() && !fresh.Complete():
 			t.wrong = old
-		case fresh.to == to:
+		case fresh.To == to:
 			t.wrong = fresh
 		}
 	}
-	t.right.step(from, to, first.before, after, change)
-	t.right.again(d.events[:to])
-	if t.right.complete() && t.right.to == to && !(t.right.mixed && t.wrong.complete() && !t.wrong.mixed) {
-		t.wrong = follower{}
+	t.right.step(from, to, first.Before, after, change)
+	t.right.again(changes[:to])
+	if t.right.Complete() && t.right.To == to && !(t.right.Mixed && t.wrong.Complete() && !t.wrong.Mixed) {
+		t.wrong = Follower{}
 	}
 }
 
-// shows is what the changes show, and the follower that has found the edit.
-func (t *trail) shows() (input, *follower) {
+// Shows is what the changes show, and the follower that has found the edit.
+func (t *Trail) Shows() (Input, *Follower) {
 	switch {
-	case t.wrong.complete():
-		return elsewhere, &t.wrong
-	case t.right.complete():
-		return complete, &t.right
-	case t.right.begun():
-		return begun, nil
+	case t.wrong.Complete():
+		return Elsewhere, &t.wrong
+	case t.right.Complete():
+		return Complete, &t.right
+	case t.right.Begun():
+		return Begun, nil
 	case t.right.met():
-		return met, nil
+		return Met, nil
 	}
-	return without, nil
-}
-
-func composed(events []event) text.Set {
-	sets := make([]text.Set, len(events))
-	for i, e := range events {
-		sets[i] = e.set
-	}
-	return text.ComposeAll(sets)
+	return Without, nil
 }
 
 // grown is by how many bytes a set makes a text grow, without carriage returns.

@@ -1,4 +1,4 @@
-package workspace
+package follow
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ func TestFollowerFindsTheEdit(t *testing.T) {
 			theirs = nil
 		}
 		edit, typed := drawnEdit(r, base, "agent", ours), drawnEdit(r, base, "person", theirs)
-		d := &delivery{plan: plan{before: base, set: edit}}
+		trail, changes := NewTrail(base, edit), []Change(nil)
 		tell := func(before text.Text, s text.Set, part bool) text.Text {
 			after := s.Apply(before)
 			if len(s) > 0 && rapid.Bool().Draw(r, "wide") {
@@ -70,7 +70,7 @@ func TestFollowerFindsTheEdit(t *testing.T) {
 				grown := after.Len() - before.Len()
 				s = text.Set{{Start: from, End: to, New: after.Slice(from, to+grown)}}
 			}
-			d.events = append(d.events, event{set: s, before: before, after: after, part: part})
+			changes = append(changes, Change{Set: s, Before: before, After: after, Part: part})
 			return after
 		}
 		rebased := text.Rebase(base, edit, typed)
@@ -87,20 +87,20 @@ func TestFollowerFindsTheEdit(t *testing.T) {
 		default:
 			tell(base, text.Compose(typed, rebased.Set), false)
 		}
-		d.trail.follow(d, func(text.Text) []text.Set { return nil }, false)
-		in, f := d.trail.shows()
-		if in != complete {
-			r.Fatalf("%s: edit %v, typed %v, told %v", inputNames[in], edit, typed, d.events)
+		trail.Follow(changes, func(text.Text) []text.Set { return nil }, false)
+		in, f := trail.Shows()
+		if in != Complete {
+			r.Fatalf("%s: edit %v, typed %v, told %v", inputNames[in], edit, typed, changes)
 		}
-		before := d.events[f.from].before
-		others := text.Diff(f.start.Apply(before), d.events[f.to-1].after)
+		before := changes[f.From].Before
+		others := text.Diff(f.Start.Apply(before), changes[f.To-1].After)
 		for _, e := range others {
 			if strings.Contains(e.New, "agent") {
 				r.Fatalf("%v is told as the person's: edit %v, typed %v", others, edit, typed)
 			}
 		}
-		if len(typed) == 0 && f.mixed {
-			r.Fatalf("nothing was typed: edit %v, told %v", edit, d.events)
+		if len(typed) == 0 && f.Mixed {
+			r.Fatalf("nothing was typed: edit %v, told %v", edit, changes)
 		}
 	})
 }
@@ -111,18 +111,18 @@ func TestFollowerFindsNothing(t *testing.T) {
 		base := drawnText(r)
 		l := rapid.IntRange(0, base.LineCount()-2).Draw(r, "line")
 		edit := drawnEdit(r, base, "agent", []int{l})
-		d := &delivery{plan: plan{before: base, set: edit}}
+		trail, changes := NewTrail(base, edit), []Change(nil)
 		now := base
 		for range rapid.IntRange(1, 5).Draw(r, "changes") {
 			k := rapid.IntRange(0, now.LineCount()-2).Draw(r, "at")
 			start := now.LineStart(k)
 			s := text.Set{{Start: start, End: start, New: rapid.SampledFrom([]string{"x", "\n", "person ", "}\n"}).Draw(r, "key")}}
-			d.events = append(d.events, event{set: s, before: now, after: s.Apply(now)})
+			changes = append(changes, Change{Set: s, Before: now, After: s.Apply(now)})
 			now = s.Apply(now)
 		}
-		d.trail.follow(d, func(text.Text) []text.Set { return nil }, false)
-		if in, _ := d.trail.shows(); in == complete || in == elsewhere {
-			r.Fatalf("%s: edit %v, told %v", inputNames[in], edit, d.events)
+		trail.Follow(changes, func(text.Text) []text.Set { return nil }, false)
+		if in, _ := trail.Shows(); in == Complete || in == Elsewhere {
+			r.Fatalf("%s: edit %v, told %v", inputNames[in], edit, changes)
 		}
 	})
 }
@@ -165,18 +165,18 @@ func TestFollowerOfManyHunks(t *testing.T) {
 	for l := 0; l < 600; l += 2 {
 		edit = append(edit, text.Edit{Start: base.LineStart(l), End: base.LineStart(l) + 4, New: "LINE"})
 	}
-	d := &delivery{plan: plan{before: base, set: edit}}
+	trail, changes := NewTrail(base, edit), []Change(nil)
 	now, typed := base, text.Set(nil)
 	for i := range 5 {
 		at := now.LineStart(301) + i
 		s := text.Set{{Start: at, End: at, New: "x"}}
-		d.events = append(d.events, event{set: s, before: now, after: s.Apply(now)})
+		changes = append(changes, Change{Set: s, Before: now, After: s.Apply(now)})
 		now, typed = s.Apply(now), text.Compose(typed, s)
 	}
 	set := text.Rebase(base, edit, typed).Set
-	d.events = append(d.events, event{set: set, before: now, after: set.Apply(now)})
-	d.trail.follow(d, func(text.Text) []text.Set { return []text.Set{edit} }, false)
-	if in, f := d.trail.shows(); in != complete || f.mixed || f.from != 5 || f.to != 6 {
+	changes = append(changes, Change{Set: set, Before: now, After: set.Apply(now)})
+	trail.Follow(changes, func(text.Text) []text.Set { return []text.Set{edit} }, false)
+	if in, f := trail.Shows(); in != Complete || f.Mixed || f.From != 5 || f.To != 6 {
 		t.Errorf("%s: %+v", inputNames[in], f)
 	}
 }
@@ -187,11 +187,11 @@ func TestFaultE15LaidOverAnyPlace(t *testing.T) {
 		texts := rapid.StringOfN(rapid.SampledFrom([]rune("ab\n")), 0, 12, -1)
 		before, after := text.New(texts.Draw(r, "before")), text.New(texts.Draw(r, "after"))
 		new := texts.Draw(r, "new")
-		e := event{set: text.Diff(before, after), before: before, after: after}
+		e := Change{Set: text.Diff(before, after), Before: before, After: after}
 		at := rapid.IntRange(0, before.Len()).Draw(r, "own")
 		pending := text.Rebased{Set: text.Set{{Start: at, End: at, New: new}}}
 		place := rapid.IntRange(0, after.Len()).Draw(r, "sent")
-		typed := laidOver(e, pending, func(text.Text) []text.Set { return []text.Set{{{Start: place, End: place, New: new}}} })
+		typed := LaidOver(e, pending, func(text.Text) []text.Set { return []text.Set{{{Start: place, End: place, New: new}}} })
 		if mid := typed.Apply(before); typed != nil && mid.Len()+len(new) != after.Len() {
 			r.Fatalf("typed %v", typed)
 		}
