@@ -243,8 +243,9 @@ type playing struct {
 }
 
 // patienceLive is how long an answer may take in a scenario that is played in the time of the machine: no client is at fault where that
-// has much else to do, and all scenarios are played at the same time.
-const patienceLive = time.Minute
+// has much else to do, and all scenarios are played at the same time. A client that holds changes back has each edit wait twice: for what was
+// typed before, and for its echo; scenarios have a dozen edits.
+func (c Client) patienceLive() time.Duration { return time.Minute + 40*c.ways.hold }
 
 // Examine plays the scenarios of the rows that only allows, all where it is nil, with the client and a server each, in
 // the time of the machine and several at once. Folders are made and taken away again.
@@ -332,7 +333,7 @@ func (c Client) play(ctx context.Context, name, folder string, serve Server) (*p
 	}), "")
 	r := &run{
 		Scenario: s, ctx: ctx, root: filepath.Join(folder, "in"), outside: filepath.Join(folder, "out"),
-		live: true, patience: patienceLive,
+		live: true, patience: c.patienceLive(),
 	}
 	for _, dir := range []string{r.root, r.outside} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func examine(t *testing.T, spec, only string) *Conformance {
@@ -391,6 +392,31 @@ func TestFaultE14OrderOfATie(t *testing.T) {
 	for _, same := range []string{"@@ -2,1 +3,1 @@\n-b\n+B\n", ""} {
 		if tied(same, same) {
 			t.Errorf("%q is no tie", same)
+		}
+	}
+}
+
+// A client that holds changes back has time for all edits of the longest scenario, each of which waits for typing and for its echo.
+func TestFaultE14PatienceWithHeldEdits(t *testing.T) {
+	names, err := forAnyEditor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for _, name := range names {
+		s, err := embedded(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, strings.Count(s.known["model"], "call edit_file"))
+	}
+	for _, client := range []string{"fake:strict", "fake:strict,hold=2500ms", "fake:race,hold=5s,idle"} {
+		c, err := ParseClient(client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if need := time.Duration(2*most)*c.ways.hold + time.Minute/2; most < 10 || c.patienceLive() < need {
+			t.Errorf("%s: %v for %d edits, which take %v", client, c.patienceLive(), most, need)
 		}
 	}
 }
