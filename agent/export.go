@@ -19,7 +19,7 @@ func (p *Past) Markdown() string {
 		title = "Session " + p.ID
 	}
 	fmt.Fprintf(&b, "# %s\n\n%s, %s, begun %s\n", title, p.Cwd, p.Model, p.Created.UTC().Format("2006-01-02 15:04:05 UTC"))
-	for _, e := range p.events {
+	for e := range p.Events() {
 		switch {
 		case e.User != "":
 			fmt.Fprintf(&b, "\n## Turn %d\n\n> %s\n", e.Turn, strings.ReplaceAll(strings.TrimRight(e.User, "\n"), "\n", "\n> "))

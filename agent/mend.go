@@ -47,11 +47,7 @@ type mender struct {
 }
 
 // mend gives the missing entries.
-func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
-	past, err := read(entries)
-	if err != nil {
-		return nil, err
-	}
+func (m mender) mend(past *reading) []store.Entry {
 	notices := m.notices(past)
 	var more []store.Entry
 	own := model.Message{Role: model.Assistant}
@@ -73,7 +69,7 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 		answers = append(answers, loop.ResultMessage(c.Call, *c.result))
 	}
 	if past.open == 0 {
-		return append(more, notices...), nil
+		return append(more, notices...)
 	}
 	if len(own.Calls) > 0 {
 		more = append(more, m.r.entry(past.open, store.Message, "", own.Text, body{Message: &own}))
@@ -88,7 +84,7 @@ func (m mender) mend(entries []store.Entry) ([]store.Entry, error) {
 		m.r.entry(past.open, store.Message, "", "", body{Message: &model.Message{Role: model.Assistant, Text: closing(interrupted)}}),
 		m.r.entry(past.open, store.End, "", "The program ended during this turn; what was running was not tried again.",
 			body{Stop: interrupted}),
-	), nil
+	)
 }
 
 // landed are entries for the changes of a call that landed but were not stored before the crash, where the file still

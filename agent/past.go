@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -21,8 +22,9 @@ import (
 type Past struct {
 	store.Session
 	history []model.Message
-	events  []Event
-	entries []store.Entry
+	events  []pastEvent
+	blobs   store.Store
+	entries []store.Entry // of ReadPast, for JSONL
 	turns   int
 	usage   model.Usage
 	ids     map[string]bool
@@ -30,8 +32,27 @@ type Past struct {
 	loaded  map[string]bool // tools
 }
 
-// Events are the session's events as its client got them, without transient ones.
-func (p *Past) Events() []Event { return p.events }
+// pastEvent is an event, or a call with its events.
+type pastEvent struct {
+	Event
+	call *pastCall
+}
+
+// Events are the session's events as its client got them, without transient ones. Those of a call are
+// made one after the other, with the texts of the files that it changed: all of them together may
+// be many times the session.
+func (p *Past) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for _, e := range p.events {
+			if e.call == nil && !yield(e.Event) || e.call != nil && !e.call.events(p.blobs, yield) {
+				return
+			}
+		}
+	}
+}
+
+// add adds an event.
+func (p *Past) add(e Event) { p.events = append(p.events, pastEvent{Event: e}) }
 
 // Turns counts them.
 func (p *Past) Turns() int { return p.turns }
@@ -42,7 +63,13 @@ func ReadPast(st store.Store, id string) (*Past, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPast(st, s, entries)
+	r, err := read(entries)
+	if err != nil {
+		return nil, err
+	}
+	p := newPast(st, s, entries, r)
+	p.entries = entries
+	return p, nil
 }
 
 // TakePast locks a session, to continue it with Options.Past. A turn that a crash interrupted is completed first: calls
@@ -64,21 +91,22 @@ func TakePast(
 		read: func(path string) (filetime.Snapshot, error) { return files.Read(ctx, path) },
 		blob: st.Blob,
 	}
-	var more []store.Entry
-	if m.judged, err = st.RecoveredIntents(id); err == nil {
-		more, err = m.mend(entries)
-	}
-	if err == nil && len(more) > 0 {
-		err = st.Append(id, more...)
-	}
-	var p *Past
+	r, err := read(entries)
 	if err == nil {
-		p, err = newPast(st, s, append(entries, more...))
+		m.judged, err = st.RecoveredIntents(id)
+	}
+	if err == nil {
+		if more := m.mend(r); len(more) > 0 {
+			entries = append(entries, more...)
+			if err = st.Append(id, more...); err == nil {
+				r, err = read(entries)
+			}
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, st.Release(id))
 	}
-	return p, nil
+	return newPast(st, s, entries, r), nil
 }
 
 // pastCall is a stored call.
@@ -102,7 +130,7 @@ type pastCall struct {
 
 // reading is the state of calls and turns that replaying entries gives.
 type reading struct {
-	bodies []body
+	bodies []*body // nil of entries that pastCall has the content of
 	calls  map[string]*pastCall
 	order  []*pastCall
 	named  map[string]bool // the calls in assistant messages
@@ -116,14 +144,21 @@ type reading struct {
 }
 
 func read(entries []store.Entry) (*reading, error) {
-	p := &reading{bodies: make([]body, len(entries)), calls: map[string]*pastCall{}, named: map[string]bool{}}
+	p := &reading{bodies: make([]*body, len(entries)), calls: map[string]*pastCall{}, named: map[string]bool{}}
+	var ofCall body
 	for i, e := range entries {
-		if e.Kind == store.Decision { // its body is the caller's
+		b := &ofCall
+		switch e.Kind {
+		case store.Decision: // its body is the caller's
 			continue
+		case store.Call, store.Running, store.Result, store.Change:
+			ofCall = body{}
+		default:
+			b = &body{}
+			p.bodies[i] = b
 		}
-		b := &p.bodies[i]
-		if err := json.Unmarshal(e.Body, b); err != nil {
-			return nil, fmt.Errorf("%w: %w", store.ErrDamaged, err)
+		if err := b.decode(e); err != nil {
+			return nil, err
 		}
 		if e.Turn > p.turns {
 			p.turns, p.open = e.Turn, e.Turn
@@ -184,23 +219,46 @@ func read(entries []store.Entry) (*reading, error) {
 	return p, nil
 }
 
-// newPast builds the history and the events from entries.
-func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, error) {
-	r, err := read(entries)
-	if err != nil {
-		return nil, err
+// decode decodes the body of an entry. The value of a result stays JSON: it is only sent on.
+func (b *body) decode(e store.Entry) error {
+	var value json.RawMessage
+	if e.Kind == store.Result {
+		b.Result = &tools.Result{Value: &value}
 	}
-	p := &Past{Session: s, entries: entries, turns: r.turns, ids: map[string]bool{}, loaded: map[string]bool{}}
+	if err := json.Unmarshal(e.Body, b); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
+	}
+	switch r := b.Result; {
+	case r == nil:
+	case r.Data == "" && !r.Success && r.Error == "": // no result is stored
+		b.Result = nil
+	case len(value) > 0:
+		r.Value = value
+	default:
+		r.Value = nil
+	}
+	return nil
+}
+
+// newPast builds the history and the events from entries and their reading.
+func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading) *Past {
+	p := &Past{Session: s, blobs: st, turns: r.turns, ids: map[string]bool{}, loaded: map[string]bool{}}
 	for id := range r.calls {
 		p.ids[id] = true
 	}
 	var last *Event // of Usage
-	answers := map[string]model.Message{}
-	for i := range entries {
-		if m := r.bodies[i].Message; m != nil && m.Role == model.Tool {
-			answers[m.CallID] = *m
+	answers := map[string]*model.Message{}
+	messages := 0
+	for _, b := range r.bodies {
+		if b != nil && b.Message != nil {
+			messages++
+			if b.Message.Role == model.Tool {
+				answers[b.Message.CallID] = b.Message
+			}
 		}
 	}
+	p.history = make([]model.Message, 0, messages)
+	p.events = make([]pastEvent, 0, messages)
 	for i, e := range entries {
 		b := r.bodies[i]
 		switch e.Kind {
@@ -224,15 +282,15 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 						call.result = &result
 					}
 				}
-				p.call(st, call)
+				p.call(call)
 			}
 		case store.Call:
 			if !r.named[e.Call] {
-				p.call(st, r.calls[e.Call])
+				p.call(r.calls[e.Call])
 			}
 		case store.Change:
 			if c := r.calls[e.Call]; c != nil && c.told && c.result != nil && c.result.Error == filetime.Unknown && c.result.Reason == filetime.Held {
-				p.events = append(p.events, Event{Turn: e.Turn, Late: e.Call})
+				p.add(Event{Turn: e.Turn, Late: e.Call})
 			}
 		case store.Loaded:
 			for _, name := range b.Names {
@@ -248,19 +306,19 @@ func newPast(st store.Store, s store.Session, entries []store.Entry) (*Past, err
 				text = words.Ending(string(stop))
 			}
 			if text != "" {
-				p.events = append(p.events, Event{Turn: e.Turn, Notice: text})
+				p.add(Event{Turn: e.Turn, Notice: text})
 			}
 		case store.Tasks:
 			p.tasks = append([]tools.Task{}, b.Tasks...)
 		}
 	}
 	if p.tasks != nil {
-		p.events = append(p.events, Event{Tasks: p.tasks})
+		p.add(Event{Tasks: p.tasks})
 	}
 	if last != nil {
-		p.events = append(p.events, *last)
+		p.add(*last)
 	}
-	return p, nil
+	return p
 }
 
 // message adds the events of a message.
@@ -268,47 +326,49 @@ func (p *Past) message(e store.Entry, m model.Message) {
 	switch m.Role {
 	case model.User:
 		if e.Text != "" {
-			p.events = append(p.events, Event{Turn: e.Turn, User: e.Text})
+			p.add(Event{Turn: e.Turn, User: e.Text})
 		}
 	case model.Assistant:
 		for _, t := range m.Thoughts {
 			if t.Text != "" {
-				p.events = append(p.events, Event{Turn: e.Turn, Thought: t.Text})
+				p.add(Event{Turn: e.Turn, Thought: t.Text})
 			}
 		}
 		if e.Text != "" {
-			p.events = append(p.events, Event{Turn: e.Turn, Text: e.Text})
+			p.add(Event{Turn: e.Turn, Text: e.Text})
 		}
 	}
 }
 
-// call adds the events of a call.
-func (p *Past) call(st store.Store, c *pastCall) {
-	if c.told {
-		return
+// call adds a call.
+func (p *Past) call(c *pastCall) {
+	if !c.told {
+		c.told = true
+		p.events = append(p.events, pastEvent{call: c})
 	}
-	c.told = true
+}
+
+// events yields the events of a call; false if no more are wanted.
+func (c *pastCall) events(st store.Store, yield func(Event) bool) bool {
 	event := run.Event{
 		Call: c.Call, Tool: c.tool, Kind: c.kind, Title: c.title, State: run.Queued, Phase: "use", At: c.began,
 		Plan: &tools.Plan{Title: c.title, Kind: c.kind, Semantic: c.semantic, Locations: c.locations},
 	}
-	tell := func(s run.State, phase string, at time.Time) {
+	tell := func(s run.State, phase string, at time.Time) bool {
 		e := event
 		e.State, e.Phase, e.At = s, phase, at
-		p.events = append(p.events, Event{Turn: c.turn, At: max(0, at.Sub(c.began)), Call: &e})
+		return yield(Event{Turn: c.turn, At: max(0, at.Sub(c.began)), Call: &e})
 	}
-	tell(run.Queued, "use", c.began)
+	if !tell(run.Queued, "use", c.began) {
+		return false
+	}
 	if c.result == nil {
-		if c.running {
-			tell(run.Executing, "use", c.began)
-		}
-		return
+		return !c.running || tell(run.Executing, "use", c.began)
 	}
 	result := *c.result
 	result.Landed = landed(st, c.changes)
 	event.Result = &result
-	tell(run.Completed, c.phase, c.ended)
-	tell(run.Yielded, c.phase, c.ended)
+	return tell(run.Completed, c.phase, c.ended) && tell(run.Yielded, c.phase, c.ended)
 }
 
 // landed are the changes of a call, nil if there are none or their texts are gone.

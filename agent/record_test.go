@@ -461,10 +461,11 @@ func TestCutShortAmongSeveral(t *testing.T) {
 			entry := func(kind store.Kind, body string) store.Entry {
 				return store.Entry{Turn: 1, Kind: kind, Call: "c", Body: []byte(body)}
 			}
-			more, err := m.mend([]store.Entry{entry(store.Call, `{"name":"patch"}`), entry(store.Running, `{}`)})
+			r, err := read([]store.Entry{entry(store.Call, `{"name":"patch"}`), entry(store.Running, `{}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
+			more := m.mend(r)
 			var changes []string
 			notices := 0
 			for _, e := range more {
@@ -571,7 +572,7 @@ func TestOutcomesAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		var notices []string
-		for _, e := range past.Events() {
+		for e := range past.Events() {
 			if e.Notice != "" {
 				notices = append(notices, e.Notice)
 			}

@@ -143,7 +143,7 @@ func TestSteeredTextOutlivesTheProcess(t *testing.T) {
 				}
 			}
 			var told []string
-			for _, e := range past.Events() {
+			for e := range past.Events() {
 				if e.User != "" {
 					told = append(told, e.User)
 				}

@@ -496,12 +496,16 @@ func entriesOf(tx *sql.Tx, key int64, kinds ...Kind) ([]Entry, error) {
 	for _, k := range kinds {
 		args = append(args, string(k))
 	}
-	var out []Entry
+	var n int
+	if err := tx.QueryRow("SELECT count(*) FROM entry WHERE session = ?"+only, args...).Scan(&n); err != nil {
+		return nil, err
+	}
+	out := make([]Entry, 0, n)
 	err := rows(tx, "SELECT time, turn, kind, call, text, body, blobs FROM entry WHERE session = ?"+only+" ORDER BY seq", args, func(scan scanner) error {
 		var e Entry
 		var at int64
 		var hashes string
-		var body []byte
+		var body sql.RawBytes // it is copied by unpack
 		if err := scan(&at, &e.Turn, &e.Kind, &e.Call, &e.Text, &body, &hashes); err != nil {
 			return err
 		}

@@ -110,6 +110,7 @@ func measurements() []measurement {
 		{"start", (*bench).start},
 		{"memory", (*bench).memory},
 		{"turn", (*bench).turns},
+		{"long", (*bench).long},
 		{"shell", (*bench).shell},
 		{"search", (*bench).sourceTree},
 		{"small", (*bench).smallTree},

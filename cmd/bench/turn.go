@@ -29,10 +29,7 @@ func (b *bench) turns(ctx context.Context) error {
 	if err := b.requests(ctx); err != nil {
 		return err
 	}
-	if err := b.first(ctx); err != nil {
-		return err
-	}
-	return b.long(ctx)
+	return b.first(ctx)
 }
 
 // requests counts the bytes that a model is sent: the first request of a session, and the last
@@ -237,60 +234,6 @@ func (b *bench) fresh(ctx context.Context, s *service, plain *http.Client, turns
 			return err
 		}
 		tell(turn, float64(took-time.Since(began)))
-	}
-	return nil
-}
-
-// long measures what a read costs after many of them: the processor time of the last against that
-// of the first, over the time that the service and a plain client need for the same requests. It
-// reads a file of few lines, so that what is sent, which grows with the conversation, stays small
-// beside the work.
-func (b *bench) long(ctx context.Context) error {
-	s, err := newService()
-	if err != nil {
-		return err
-	}
-	defer s.server.Close()
-	if err := os.WriteFile(filepath.Join(b.work, "short.go"), []byte(lines(5, 0)), 0o600); err != nil {
-		return err
-	}
-	e, err := b.edit(ctx, client.NewBuffer(filepath.Join(b.work, "none.go"), ""), object{
-		"model": "bench/m", "mode": "auto", "providers": object{"bench": object{"api": "openai-chat", "baseUrl": s.url + "/v1"}},
-		"budget": object{"maxTurnRequests": 100},
-	})
-	if err != nil {
-		return err
-	}
-	defer e.end(ctx) //nolint:errcheck // what was measured is measured
-	session, err := e.session(ctx)
-	if err != nil {
-		return err
-	}
-	var batches [][]call
-	for range reads {
-		batches = append(batches, []call{{"read_file", object{"path": "short.go"}}})
-	}
-	const turns = 32 // 640 calls
-	var used []float64
-	for range turns {
-		if err := s.play("openai-chat", batches); err != nil {
-			return err
-		}
-		before, err := e.process.cpu()
-		if err != nil {
-			return err
-		}
-		if err := e.ask(ctx, session); err != nil {
-			return err
-		}
-		after, err := e.process.cpu()
-		if err != nil {
-			return err
-		}
-		used = append(used, float64(after-before)/reads)
-	}
-	for name, some := range map[string][]float64{"first": used[1:5], "last": used[turns-4:]} {
-		b.add("Turn/long/"+name, len(some)*reads, median(some), "ns/op")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package backend
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"os"
 	"sync"
@@ -101,7 +102,7 @@ type View interface {
 	// Flush sends the queued events.
 	Flush()
 	// Replay sends the events of a loaded session, at the speed at which the client reads, without dropping any.
-	Replay(ctx context.Context, events []agent.Event)
+	Replay(ctx context.Context, events iter.Seq[agent.Event])
 }
 
 // Client describes the program at the other end of a Face.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,8 +103,8 @@ func (v view) On(e agent.Event) {
 }
 
 func (v view) Flush() {}
-func (v view) Replay(_ context.Context, events []agent.Event) {
-	for _, e := range events {
+func (v view) Replay(_ context.Context, events iter.Seq[agent.Event]) {
+	for e := range events {
 		v.On(e)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -131,8 +132,8 @@ func (u *Stream) On(e agent.Event) {
 func (u *Stream) slow() bool { return u.Waiting() > backlog }
 
 // Replay tells again what happened, no quicker than the client reads.
-func (u *Stream) Replay(ctx context.Context, events []agent.Event) {
-	for _, e := range events {
+func (u *Stream) Replay(ctx context.Context, events iter.Seq[agent.Event]) {
+	for e := range events {
 		for u.Waiting() > backlog/2 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
