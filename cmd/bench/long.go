@@ -16,9 +16,9 @@ import (
 const longCalls = 3000
 
 // long measures what a read costs after many of them: the processor time of the last ones beside
-// that of the first ones, with the time for the requests. It reads a file of few lines, so that what
-// is sent, which grows with the conversation, stays small beside the work. Then another process
-// loads the session.
+// that of the first ones, with the time for the requests. It reads a file of few lines, so that
+// what is sent, which grows with the conversation, stays small beside the work. Then another
+// process loads the session.
 func (b *bench) long(ctx context.Context) error {
 	s, err := newService()
 	if err != nil {
