@@ -114,6 +114,7 @@ func measurements() []measurement {
 		{"shell", (*bench).shell},
 		{"search", (*bench).sourceTree},
 		{"small", (*bench).smallTree},
+		{"files", (*bench).largeFiles},
 		{"large", (*bench).largeTree},
 		{"disk", (*bench).edits},
 		{"open", (*bench).openEdits},

@@ -343,7 +343,7 @@ func (b *bench) searchTree(ctx context.Context, t *tree, from ...string) error {
 // copyTree copies what is no link, no repository, not larger than a source file is and not where
 // keys are kept, which searches leave out.
 func (b *bench) copyTree(to, from string) error {
-	const largest = 8 << 20
+	const largest = 64 << 20
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err

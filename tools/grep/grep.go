@@ -187,22 +187,27 @@ func literal(in input) (plain string, ok bool) {
 	return b.String(), true
 }
 
-// maxLooked is how many files are searched again for what looks like a pattern: no index helps
-// there.
-const maxLooked = 5000
+// The limits of files, and of bytes in them, that are searched again for what looks like a pattern:
+// no index helps there.
+const (
+	maxLooked      = 5000
+	maxLookedBytes = 64 << 20
+)
 
-// few says that the search is of no more files than that.
+// few reports whether the search is within these limits.
 func (q *query) few(ctx context.Context) bool {
-	n := 0
+	files, bytes := 0, int64(0)
 	if q.file == "" {
-		_, _ = q.indexes.Walk(ctx, q.tree, 0, func(tree.Entry) error {
-			if n++; n > maxLooked {
+		_, _ = q.indexes.Walk(ctx, q.tree, 0, func(e tree.Entry) error {
+			size, _ := e.Size()
+			files, bytes = files+1, bytes+size
+			if files > maxLooked || bytes > maxLookedBytes {
 				return fs.SkipAll
 			}
 			return nil
 		})
 	}
-	return n <= maxLooked
+	return files <= maxLooked && bytes <= maxLookedBytes
 }
 
 func nothing(q *query) string { return "No matches for " + q.Pattern }

@@ -192,7 +192,9 @@ func (i *index) candidates(ctx context.Context, t *tree.Tree, o Options) (root *
 	dirty, now := 0, i.indexes.Now()
 	for _, n := range i.flat.others {
 		if e := i.flat.files[n].e; e.text == textUnread && e.ident.Settled(now) {
-			dirty++
+			if dirty++; e.ident.Size() > Head { // one of these costs each search as much as many others
+				dirty += maxUnindexed
+			}
 		}
 	}
 	unheard := i.w == nil && !i.indexes.unwatched && !now.Before(i.watchDue)

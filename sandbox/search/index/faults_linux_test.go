@@ -111,7 +111,7 @@ func TestFaultT10ChangedWhileItIsRead(t *testing.T) {
 				change()
 			}
 			for n := range jobs {
-				buf = i.read(tr, &jobs[n], b, buf, false)
+				buf = i.read(tr, &jobs[n], b, buf, false, func() bool { return true })
 			}
 			if !early {
 				change()

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"runtime/debug"
@@ -272,9 +273,8 @@ func (i *index) work(ctx context.Context, root sandbox.Place, tableDone func()) 
 	b, buf, full := trigrams.NewBuilder(), make([]byte, 256<<10), false
 	for len(jobs) > 0 && ctx.Err() == nil {
 		n := 0
-		for n < len(jobs) && !b.Full(Head) && ctx.Err() == nil {
-			yields.yield(ctx)
-			buf = i.read(t, &jobs[n], b, buf, full)
+		for n < len(jobs) && !b.Full(max(Head, min(jobs[n].ident.Size(), trigrams.MaxFile))) && ctx.Err() == nil {
+			buf = i.read(t, &jobs[n], b, buf, full, func() bool { yields.yield(ctx); return ctx.Err() == nil })
 			n++
 		}
 		if ctx.Err() != nil {
@@ -398,9 +398,11 @@ func (i *index) drop(from int, known int32) {
 }
 
 // read reads a file into the segment being built and records its number or its text state. full is
-// set if the index has no room for it.
-func (i *index) read(t *tree.Tree, j *pendingFile, b *trigrams.Builder, buf []byte, full bool) []byte {
-	j.text = textUnread
+// set if the index has no room for it. proceed waits before each piece of it; false ends the build.
+func (i *index) read(t *tree.Tree, j *pendingFile, b *trigrams.Builder, buf []byte, full bool, proceed func() bool) []byte {
+	if j.text = textUnread; !proceed() {
+		return buf
+	}
 	dir, name := path.Split(j.path)
 	d, err := t.OpenDir(dir)
 	if err != nil {
@@ -428,13 +430,37 @@ func (i *index) read(t *tree.Tree, j *pendingFile, b *trigrams.Builder, buf []by
 		j.text = textBinary
 	case full:
 		j.text = textOverLimit
-	case rest != nil:
+	case rest != nil && j.ident.Size() > trigrams.MaxFile:
 		j.text = textUnindexed
 	default:
-		first, parts := b.Add(text)
-		j.text, j.parts = int32(first), int32(parts)
+		j.text, j.parts = addFile(b, j.ident.Size(), buf, n, rest, proceed)
 	}
 	return buf
+}
+
+// addFile adds a file whose first n bytes are in buf, which is used again for the rest of it. Where
+// it has no room in a segment or cannot be read to its end, text is the state that says so.
+func addFile(b *trigrams.Builder, size int64, buf []byte, n int, rest io.Reader, proceed func() bool) (text, parts int32) {
+	b.Begin(size)
+	ok := b.Write(buf[:n])
+	for rest != nil && ok {
+		if !proceed() {
+			b.Discard()
+			return textUnread, 0
+		}
+		n, err := rest.Read(buf)
+		if ok = b.Write(buf[:n]); err == io.EOF {
+			break
+		} else if err != nil {
+			ok = false
+		}
+	}
+	if !ok {
+		b.Discard()
+		return textUnindexed, 0
+	}
+	first, all := b.End()
+	return int32(first), int32(all)
 }
 
 // install adds a segment and the entries of its files.

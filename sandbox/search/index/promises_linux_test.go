@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -317,6 +318,77 @@ func TestLargeFilesAreReadOn(t *testing.T) {
 		if _, rest, err := Read(tr, name); err == nil || rest != nil {
 			t.Errorf("%s can be read", name)
 		}
+	}
+}
+
+// TestLargeFilesInTheIndex: files of more than Head are in the index, whether lines end at the edges of what is read at once or of a part, or a line
+// goes over all of them: a search finds what a walk finds, and reads none of the files for what none of them has.
+func TestLargeFilesInTheIndex(t *testing.T) {
+	const part = 256 << 10
+	filler := func(n int) string { return strings.Repeat("0123456789abcde\n", n/16+1)[:n] }
+	var lines strings.Builder
+	for n, at := range []int{3, part - 8, part - 1, part, part + 1, 2*part + 7, Head - 6, Head, Head + 1, Head + part - 3, 9 << 20} {
+		lines.WriteString(filler(at - min(at, lines.Len())))
+		fmt.Fprintf(&lines, "edge%dx\n", n)
+	}
+	long := strings.Repeat("x", Head-3) + "within" + strings.Repeat("y", Head/2) + "\nlast line"
+	p := workspace(t, "small=word", "lines="+lines.String(), "long="+long, "marked=\xff\xfe"+filler(Head), "nul="+filler(Head)+"\x00within\n")
+	x, settle := indexes(t)
+	tr := treeIn(t, p, ".")
+	holding(t, tr, x, "word")
+	settle()
+	find := func(x *Indexes, text string) (out []string, read int) {
+		tr := treeIn(t, p, ".")
+		if err := Scan(t.Context(), tr, Options{Wants: func(string) bool { return true }, Need: [][]string{{text}}, OneLine: true, Indexes: x},
+			func() func(File) (bool, bool) {
+				return func(f File) (bool, bool) {
+					all := f.Head
+					if f.Rest != nil {
+						rest, err := io.ReadAll(f.Rest)
+						if err != nil {
+							t.Error(err)
+						}
+						all = append(bytes.Clone(f.Head), rest...)
+					}
+					return bytes.Contains(all, []byte(text)), true
+				}
+			}, func(path string, has bool) bool {
+				if read++; has {
+					out = append(out, path)
+				}
+				return true
+			}); err != nil {
+			t.Fatal(err)
+		}
+		return out, read
+	}
+	texts := []string{"within", "last line", "xwithin", "withiny", "nowhere", "edge99"}
+	for n := range 11 {
+		texts = append(texts, fmt.Sprintf("edge%dx", n))
+	}
+	for _, text := range texts {
+		got, read := find(x, text)
+		want, _ := find(nil, text)
+		if !slices.Equal(got, want) || read > len(want)+1 { // what begins as UTF-16 does is in no index
+			t.Errorf("%s: %q of %d that are read, want %q", text, got, read, want)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(p.Cwd, "lines"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("nowhere"), Head-3); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := find(x, "nowhere"); !slices.Equal(got, []string{"lines"}) {
+		t.Errorf("after a change on disk: %q", got)
+	}
+	settle()
+	if got, read := find(x, "absent"); len(got) > 0 || read > 1 {
+		t.Errorf("one changed file is not indexed again: %d are read", read)
 	}
 }
 

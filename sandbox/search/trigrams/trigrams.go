@@ -87,6 +87,10 @@ func bucket(trigram uint32) uint32 { return trigram * 0x9E3779B1 >> (32 - bucket
 type Builder struct {
 	seen  []uint64 // by bucket, of the present text
 	own   []uint32 // the buckets of the present text
+	last  uint32   // the last three bytes of the present text
+	size  int      // of the present text
+	first int      // the first text of the present file
+	part  int      // see partSize
 	pairs []uint32 // the buckets of all texts, one text after the other
 	ends  []int    // of each text in pairs
 }
@@ -94,9 +98,9 @@ type Builder struct {
 // NewBuilder makes one, which takes up to some 80 MiB while it makes a large segment.
 func NewBuilder() *Builder { return &Builder{seen: make([]uint64, 1<<bucketBits/64)} }
 
-// add adds a text, whose number is how many were added before.
-func (b *Builder) add(text []byte) {
-	trigram := uint32(0)
+// read adds a piece of the present text.
+func (b *Builder) read(text []byte) {
+	trigram := b.last
 	for _, c := range text {
 		f := fold(c)
 		trigram = (trigram<<8 | f) & 0xFFFFFF
@@ -109,38 +113,90 @@ func (b *Builder) add(text []byte) {
 			b.own = append(b.own, n)
 		}
 	}
+	b.last, b.size = trigram, b.size+len(text)
+}
+
+// end ends the present text, whose number is how many ended before.
+func (b *Builder) end() {
 	for _, n := range b.own {
 		b.seen[n/64] = 0
 	}
 	b.pairs = append(b.pairs, b.own...)
 	b.ends = append(b.ends, len(b.pairs))
-	b.own = b.own[:0]
+	b.own, b.last, b.size = b.own[:0], 0, 0
 }
 
-// partSize is from how many bytes on a part of a file ends with the line that it is in: a large
-// file has most trigrams, its parts have not.
-const partSize = 64 << 10
+const (
+	// partSize is from how many bytes on a part of a file ends with the line that it is in: a large
+	// file has most trigrams, its parts have not. Of a file that is larger than manyParts the parts
+	// are largePart, which takes less memory.
+	partSize  = 64 << 10
+	largePart = 256 << 10
+	manyParts = 8 << 20
+	// MaxFile is the size of the largest file that a segment has room for.
+	MaxFile = 512 << 20
+)
 
-// Add adds a file as texts of whole lines, at least one: their numbers are first and the parts-1
-// after it. The text is not kept.
-func (b *Builder) Add(text []byte) (first, parts int) {
-	first = len(b.ends)
-	for len(text) > partSize {
-		n := bytes.IndexByte(text[partSize:], '\n')
-		if n < 0 {
-			break
-		}
-		b.add(text[:partSize+n+1])
-		text = text[partSize+n+1:]
+func partOf(size int64) int {
+	if size > manyParts {
+		return largePart
 	}
-	b.add(text)
-	return first, len(b.ends) - first
+	return partSize
 }
 
-// Full says that there may be no room for a file of so many bytes, or that the segment takes enough
-// memory until it is finished.
-func (b *Builder) Full(most int) bool {
-	return len(b.ends)+most/partSize+1 > Texts || len(b.pairs) > mostPairs
+// Begin begins a file of a size, of MaxFile at most. It consists of what is given to Write until
+// End.
+func (b *Builder) Begin(size int64) { b.first, b.part = len(b.ends), partOf(size) }
+
+// Write adds a piece of the file. A part ends with a line, however long that is, and only the
+// trigrams of the part are kept: no trigram and no line is cut in two. ok is false if the file has
+// so many trigrams that an index of it takes too much memory, or is larger than was said: Discard
+// it then.
+func (b *Builder) Write(text []byte) (ok bool) {
+	for len(text) > 0 {
+		n, ends := len(text), false
+		if from := max(b.part-b.size, 0); from < len(text) {
+			if i := bytes.IndexByte(text[from:], '\n'); i >= 0 {
+				n, ends = from+i+1, true
+			}
+		}
+		if b.read(text[:n]); ends {
+			b.end()
+		}
+		text = text[n:]
+	}
+	return len(b.ends) < Texts && len(b.pairs) <= 2*mostPairs
+}
+
+// End ends the file: it has texts of whole lines, at least one, whose numbers are first and the
+// parts-1 after it.
+func (b *Builder) End() (first, parts int) {
+	b.end()
+	return b.first, len(b.ends) - b.first
+}
+
+// Discard ends the file and forgets it.
+func (b *Builder) Discard() {
+	b.end()
+	b.ends = b.ends[:b.first]
+	n := 0
+	if b.first > 0 {
+		n = b.ends[b.first-1]
+	}
+	b.pairs = b.pairs[:n]
+}
+
+// Add adds a whole file, of which nothing is kept.
+func (b *Builder) Add(text []byte) (first, parts int) {
+	b.Begin(int64(len(text)))
+	b.Write(text)
+	return b.End()
+}
+
+// Full says that there may be no room for a file of a size, of MaxFile at most, or that the segment
+// takes enough memory until it is finished.
+func (b *Builder) Full(size int64) bool {
+	return len(b.ends)+int(size/int64(partOf(size)))+1 > Texts || len(b.pairs) > mostPairs
 }
 
 // Finish gives the segment, after which the builder is empty.
