@@ -115,6 +115,7 @@ func measurements() []measurement {
 		{"search", (*bench).sourceTree},
 		{"small", (*bench).smallTree},
 		{"files", (*bench).largeFiles},
+		{"keys", (*bench).searchedKeys},
 		{"large", (*bench).largeTree},
 		{"disk", (*bench).edits},
 		{"open", (*bench).openEdits},

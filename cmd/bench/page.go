@@ -73,6 +73,8 @@ func rows() []row {
 		row{"the same, each key at another place", "Rebase/1000bursts", "Rebase/git", "`git merge-file` of the same files", ms / 2, false},
 		row{"diff by lines and words of 1 MB, 40 % of the lines changed", "Diff/400permille", "Diff/git", "`git diff --no-index`, by lines", 80 * ms, false},
 		row{"a search by the tool", "Shell/grep", "Shell/rg", "the same by `rg` in a command of the agent", 0, false},
+		row{"the answer right behind a key in a 10 MB document while it is searched, 99 of 100", "Searching/key", "Searching/alone", "the same without a search", 2 * ms, false},
+		row{"memory after these searches", "Memory/searched", "Memory/unsearched", "before them", 1.2, true},
 		row{"a search that finds nothing, with ten files of 14 MiB", "LargeFiles/tandem", "LargeFiles/rg", "the same by `rg`", 0, false},
 		row{"a command, without a sandbox", "Run/ours", "Run/plain", "`os/exec`", 0, false},
 		row{"a journalled edit of a file of 4 KiB that is not open", "Begin/4KiB/edit-p50-us", "Begin/4KiB/fsync-p50-us", fsync, 3, true},

@@ -45,9 +45,40 @@ func (engine) files(ctx context.Context, q *query, to sink) error {
 	)
 }
 
-func (engine) text(ctx context.Context, q *query, text string) found {
-	f, _ := newSearch(ctx, q).file(index.File{Head: []byte(text)})
-	return f
+func (engine) text(ctx context.Context, q *query, t text.Text) found {
+	s := newSearch(ctx, q)
+	if s.room = bufferRoom; q.re.Crosses() {
+		s.room = t.Len()
+	}
+	r := &reader{t: t}
+	f := index.File{Head: make([]byte, min(s.room, t.Len()))}
+	_, _ = io.ReadFull(r, f.Head)
+	if len(f.Head) < t.Len() {
+		f.Rest = r
+	}
+	out, _ := s.file(f)
+	return out
+}
+
+// bufferRoom is how much of an unsaved text is copied at once. A copy of many megabytes in one
+// piece holds the garbage collector up, and with it everybody who waits for that, such as the
+// handler of a key.
+const bufferRoom = 256 << 10
+
+// reader reads a text, of which it joins no more than is asked for at once.
+type reader struct {
+	t  text.Text
+	at int
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	if r.at == r.t.Len() {
+		return 0, io.EOF
+	}
+	n := min(len(b), r.t.Len()-r.at, 64<<10)
+	n = copy(b, r.t.Slice(r.at, r.at+n))
+	r.at += n
+	return n, nil
 }
 
 // search searches texts one after the other.
@@ -62,6 +93,8 @@ type search struct {
 	texts []byte
 	ends  []int
 
+	// room is how much of a text is searched at once where it comes piece by piece.
+	room int
 	// binary says that there was a NUL.
 	binary bool
 
@@ -71,7 +104,7 @@ type search struct {
 }
 
 func newSearch(ctx context.Context, q *query) *search {
-	return &search{q: q, m: q.re.Matcher(func() bool { return ctx.Err() != nil })}
+	return &search{q: q, room: index.Head, m: q.re.Matcher(func() bool { return ctx.Err() != nil })}
 }
 
 // file searches one file; ok is false where nothing was found. What is binary is searched as far as
@@ -99,6 +132,7 @@ func (s *search) file(f index.File) (_ found, ok bool) {
 		return found{}, false
 	}
 	s.found, s.n = found{most: s.q.enough()}, 1
+	s.counted, s.given, s.due = 0, 0, 0
 	switch s.q.OutputMode {
 	case names:
 		s.most = 1
@@ -117,7 +151,7 @@ func (s *search) file(f index.File) (_ found, ok bool) {
 			n, s.binary = pieces.until(b, true)
 			b = b[:n]
 		}
-		s.text(b)
+		s.text(b, 0)
 	}
 	if s.binary && s.q.OutputMode == counts && s.q.file == "" { // as ripgrep does, which does not say how many there would be
 		return found{}, false
@@ -140,15 +174,16 @@ func (s *search) written() []line {
 	return slices.Clone(s.lines)
 }
 
-// stream searches a large file piece by piece; a line that is longer than can be held is cut.
+// stream searches a large file piece by piece; a line that is longer than can be held is cut. The
+// lines that a match in the next piece may have before it stay in front of that.
 func (s *search) stream(b []byte, rest io.Reader) {
-	b = append(make([]byte, 0, index.Head+1), b...)
-	pieces := newFills()
+	b = append(make([]byte, 0, max(s.room, len(b))+1), b...)
+	pieces, from := newFills(), 0
 	for more := true; more || len(b) > 0; {
 		n, err := io.ReadFull(rest, b[len(b):cap(b)])
 		b, more = b[:len(b)+n], err == nil
 		end, nul := pieces.until(b, !more)
-		if end == 0 && more && !nul {
+		if end == from && more && !nul {
 			if cap(b) < mostHeld {
 				b = append(make([]byte, 0, 2*cap(b)), b...)
 				continue
@@ -157,31 +192,54 @@ func (s *search) stream(b []byte, rest io.Reader) {
 			pieces = newFills()
 			pieces.drop(-end)
 		}
-		s.text(b[:end])
-		s.n += bytes.Count(b[s.counted:end], []byte("\n"))
-		if s.binary = nul; s.full() || nul || !more {
+		s.text(b[:end], from)
+		if s.binary = nul; s.full() && s.due == 0 || nul || !more {
 			return
 		}
-		b = b[:copy(b, b[end:])]
-		pieces.drop(end)
+		keep := s.kept(b[:end])
+		s.n += bytes.Count(b[s.counted:keep], []byte("\n"))
+		s.counted, s.given = 0, 0
+		b = b[:copy(b, b[keep:])]
+		pieces.drop(keep)
+		from = end - keep
 	}
 }
 
-// text searches a text whose first line has the number n.
-func (s *search) text(b []byte) {
-	s.counted, s.given, s.due = 0, 0, 0
-	if len(b) == 0 {
+// mostKept limits the lines that stay in front of the next piece.
+const mostKept = 1 << 20
+
+// kept is where the lines of a piece begin that the next one needs and that have not been given.
+func (s *search) kept(b []byte) int {
+	keep := len(b)
+	for range s.q.before {
+		if keep <= s.given || b[keep-1] != '\n' {
+			break
+		}
+		start := bytes.LastIndexByte(b[:keep-1], '\n') + 1
+		if len(b)-start > mostKept {
+			break
+		}
+		keep = start
+	}
+	return max(keep, s.given)
+}
+
+// text searches a text from a position on. Its first line has the number n where nothing of it was
+// counted.
+func (s *search) text(b []byte, from int) {
+	if len(b) == from {
 		return
 	}
 	if s.q.re.Crosses() {
 		s.spans(b)
 		return
 	}
-	s.m.Lines(b, func(start, end int) bool {
+	found := func(start, end int) bool {
 		if s.bare {
 			s.hits++
 			return !s.full()
 		}
+		start += from
 		s.after(b, start)
 		for from := s.before(b, start); from < start; {
 			from = s.give(b, from, false)
@@ -190,7 +248,10 @@ func (s *search) text(b []byte) {
 		s.hits++
 		s.due = s.q.after
 		return !s.full()
-	})
+	}
+	if !s.full() { // otherwise lines after the last match are due
+		s.m.Lines(b[from:], found)
+	}
 	s.after(b, len(b))
 }
 

@@ -256,7 +256,7 @@ func (q *query) missed(ctx context.Context) (hint string) {
 func gather(ctx context.Context, s searcher, q *query, c *collector) error {
 	for i := range q.buffers {
 		b := &q.buffers[i]
-		b.found = s.text(ctx, q, b.snap.Text.String())
+		b.found = s.text(ctx, q, b.snap.Text)
 	}
 	c.buffers = q.buffers
 	if q.file == "" || len(q.buffers) == 0 {

@@ -24,6 +24,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tandem/filetime"
+	"tandem/filetime/text"
 	"tandem/lspserver/wire/wiretest"
 	"tandem/sandbox"
 	"tandem/sandbox/search/index"
@@ -251,7 +252,7 @@ func (s stopping) files(_ context.Context, _ *query, to sink) error {
 	return nil
 }
 
-func (s stopping) text(context.Context, *query, string) found { return found{} }
+func (s stopping) text(context.Context, *query, text.Text) found { return found{} }
 
 func TestF096_F249NoShell(t *testing.T) {
 	tool := New()
@@ -424,7 +425,7 @@ type held struct {
 	end           chan struct{}
 }
 
-func (h *held) text(context.Context, *query, string) found { return found{} }
+func (h *held) text(context.Context, *query, text.Text) found { return found{} }
 
 func (h *held) files(context.Context, *query, sink) error {
 	if n := h.running.Add(1); n > h.most.Load() {

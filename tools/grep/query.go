@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"tandem/filetime"
+	"tandem/filetime/text"
 	"tandem/sandbox"
 	"tandem/sandbox/search/index"
 	"tandem/sandbox/search/regex"
@@ -22,7 +23,7 @@ import (
 // compare, until the sink has enough.
 type searcher interface {
 	files(ctx context.Context, q *query, to sink) error
-	text(ctx context.Context, q *query, text string) found
+	text(ctx context.Context, q *query, t text.Text) found
 }
 
 // sink takes what is found in a file, and answers whether more is wanted.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"tandem/filetime/text"
 	"tandem/sandbox/tree"
 	"tandem/sandbox/tree/treetest"
 )
@@ -61,8 +62,8 @@ func (r ripgrep) files(ctx context.Context, q *query, to sink) error {
 	return err
 }
 
-func (r ripgrep) text(ctx context.Context, q *query, text string) (f found) {
-	_ = r.run(ctx, q, nil, "-", text, func(e record) { e.into(q, &f) })
+func (r ripgrep) text(ctx context.Context, q *query, t text.Text) (f found) {
+	_ = r.run(ctx, q, nil, "-", t.String(), func(e record) { e.into(q, &f) })
 	return f
 }
 
