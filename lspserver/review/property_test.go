@@ -36,6 +36,7 @@ type truth struct {
 	blanks map[string]bool // calls that wrote or took away what has no name, too
 	seen   map[string]bool // all texts that there were
 	vague  map[string]bool // calls that were brought again
+	unsure map[rune]bool   // those that the call in killer has taken away by a hunk that may be reverted: another of its hunks was not
 }
 
 // past is a text with what was true of it.
@@ -68,7 +69,7 @@ func (w *truth) did(before, who string) {
 		if b[r] > 0 {
 			continue
 		}
-		w.killer[r] = who
+		w.killer[r], w.unsure[r] = who, false
 		if w.once[r] == nil {
 			w.once[r] = map[string]bool{}
 		}
@@ -186,7 +187,7 @@ func (w *truth) revert(what string, calls []string, do func() (conflicts int)) {
 	for r, by := range w.killer {
 		if slices.Contains(calls, by) && slices.Contains(calls, w.wrote[r]) {
 			if w.killer[r] = "user"; conflicts > 0 && stay[by] { // of the two this one may be what stays
-				w.killer[r] = by
+				w.killer[r], w.unsure[r] = by, true
 				w.blanks[by] = true
 			}
 		}
@@ -322,7 +323,7 @@ func (w *truth) bringAgain(what string, s Scope, calls []string) {
 		}
 	}
 	for r := range b {
-		if a[r] == 0 && (!slices.Contains(calls, w.wrote[r]) || killer[r] != "" && killer[r] != "user") {
+		if a[r] == 0 && (!slices.Contains(calls, w.wrote[r]) || killer[r] != "" && killer[r] != "user" && !w.unsure[r]) {
 			w.fatalf("%s brought %c, which %q wrote and %q took away\n%q\n%q", what, r, w.wrote[r], killer[r], before, w.text())
 		}
 	}
@@ -380,7 +381,7 @@ func (w *truth) reject(n int) {
 func newTruth(t *testing.T, old string, fatalf func(string, ...any)) *truth {
 	w := &truth{
 		desk: newDesk(t, old, true), wrote: map[rune]string{}, killer: map[rune]string{}, once: map[rune]map[string]bool{},
-		turns: map[string]int{}, blanks: map[string]bool{}, seen: map[string]bool{old: true}, vague: map[string]bool{},
+		turns: map[string]int{}, blanks: map[string]bool{}, seen: map[string]bool{old: true}, vague: map[string]bool{}, unsure: map[rune]bool{},
 	}
 	w.fatalf = func(format string, args ...any) {
 		t.Helper()
