@@ -148,11 +148,20 @@ func (f *Follower) again(events []Change) {
 // Enough is the least number of bytes that are not typed by chance.
 const Enough = 4
 
-// brings reports that a change inserts what another one does, somewhere.
+// brings reports that a change inserts what another one does, somewhere, or half of it at its place: the rest may have been deleted again.
 func brings(change, edit text.Set) bool {
+	const near = len("\r\n") // a line end may be between the two
 	return slices.ContainsFunc(edit, func(e text.Edit) bool {
 		s := strings.TrimSpace(e.New)
-		return len(s) >= Enough && slices.ContainsFunc(change, func(c text.Edit) bool { return strings.Contains(c.New, s) })
+		half := max(Enough, len(s)/2)
+		return len(s) >= Enough && slices.ContainsFunc(change, func(c text.Edit) bool {
+			for i := 0; c.Start <= e.End+near && e.Start <= c.End+near && i+half <= len(s); i++ {
+				if strings.Contains(c.New, s[i:i+half]) {
+					return true
+				}
+			}
+			return strings.Contains(c.New, s)
+		})
 	})
 }
 
@@ -182,7 +191,7 @@ func part(before, after text.Text, pending, change text.Set) (ours, theirs, rest
 	}
 	if len(rest) > 0 && weight(change) >= weight(wanted) {
 		// The hunks may be cut otherwise where the two touch: then less is to be done after the edit by as much as it does.
-		if others := text.Diff(wanted.Apply(before), after); weight(others)+weight(wanted) <= weight(hunks(before, change)) {
+		if others := text.Diff(wanted.Apply(before), after); weight(others)+weight(wanted) <= min(weight(hunks(before, change)), weight(text.Diff(before, after))) {
 			return wanted, others, nil
 		}
 	}

@@ -197,3 +197,42 @@ func TestFaultE15LaidOverAnyPlace(t *testing.T) {
 		}
 	})
 }
+
+// TestFaultE14WideChangeIsNotTheEdit: a change that was told of as whole lines, and cut down to other hunks than a diff makes, is not the edit's.
+func TestFaultE14WideChangeIsNotTheEdit(t *testing.T) {
+	before := text.New("丗丘\n\n갅\tv5 := alpha(beta2, 😀 gamma) // é 5\n갆\tv6 := alpha(beta0, 😀 gamma) // é 6\ninstead of it 𠀁;\n갏\tv1 := alpha(beta0, 😀 gamma) // é 15\n")
+	after := text.New("丗丘갅\tv5 := alpha(beta2, 😀 gamma) // é 5\n丙 }业\n}\n갆\tv6 := alpha(beta0, 😀 gamma) // é 6\n丝\n丞丠\n両\n}\n丢\n丣\n\n\ninstead of it 𠀁;\n갏\tv1 := alpha(beta0, 😀 gamma) // é 15\n")
+	at := len("丗丘\n\n갅\tv5 := alpha(beta2, 😀 gamma) // é 5\n갆\tv6 := alpha(beta0, 😀 gamma) // é 6\ninstead of it 𠀁;\n갏\t")
+	edit := text.Set{{Start: at, End: at + 2, New: "w𠀂"}}
+	to := len("丗丘\n\n갅\tv5 := alpha(beta2, 😀 gamma) // é 5\n갆\tv6 := alpha(beta0, 😀 gamma) // é 6")
+	change := text.Set{{Start: 0, End: to, New: after.Slice(0, after.Len()-(before.Len()-to))}}
+	if !change.Apply(before).Equal(after) {
+		t.Fatal("the change does not lead to the text")
+	}
+	change = text.Minimize(before, change)
+	f := follow(before, edit)
+	if f.step(0, 1, before, after, change); f.Complete() || f.Begun() {
+		t.Errorf("complete %v, begun %v after %+v", f.Complete(), f.Begun(), change)
+	}
+}
+
+// TestFaultE14HalfOfTheEditProvesNothing: what a person has left of an edit, told with it in one change, shows neither that it is in the text
+// nor that it is not.
+func TestFaultE14HalfOfTheEditProvesNothing(t *testing.T) {
+	before := text.New("one\ntwo\n")
+	edit := text.Set{{Start: 4, End: 4, New: "new line;\n"}}
+	for _, left := range []string{"line;\n", "new line", "new lin;\n", "w line;\n"} {
+		trail := NewTrail(before, edit)
+		after := text.New("one\n" + left + "two\n")
+		trail.Follow([]Change{{Set: text.Diff(before, after), Before: before, After: after}}, func(text.Text) []text.Set { return nil }, false)
+		if in, _ := trail.Shows(); in != Met {
+			t.Errorf("%q shows %s", left, inputNames[in])
+		}
+	}
+	trail := NewTrail(before, edit)
+	after := text.New("one\nli\ntwo, new line\n")
+	trail.Follow([]Change{{Set: text.Diff(before, after), Before: before, After: after}}, func(text.Text) []text.Set { return nil }, false)
+	if in, _ := trail.Shows(); in != Without {
+		t.Errorf("a little of it, and more elsewhere, shows %s", inputNames[in])
+	}
+}

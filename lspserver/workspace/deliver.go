@@ -440,7 +440,8 @@ func (a *attempt) answered(d *delivery, r *reply) {
 		d.state = d.state.Next(follow.Yes)
 		close(a.f.changed) // those behind it have another patience now, see takeSlot
 		a.f.changed = make(chan struct{})
-		switch told := follow.CountTold(d.events) > 0; {
+		closed := slices.ContainsFunc(d.events, func(e follow.Change) bool { return e.Kind == follow.OnDisk })
+		switch told := follow.CountTold(d.events) > 0 && !closed; { // one that is opened again has versions of its own
 		case d.state == follow.Held && (a.onDisk(d.plan) || a.endOnly(d) && told):
 			d.state = follow.Landed
 		case d.state == follow.Held && told && a.f.open():
