@@ -1352,7 +1352,7 @@ func (w *world) revert(r *rand.Rand, session string, turn int) {
 }
 
 // mended are seeds of worlds that once failed.
-var mended = []uint64{9, 186, 191, 402, 4010}
+var mended = []uint64{9, 186, 191, 402, 4010, 20039, 60002}
 
 // A person types, saves, closes and takes back while a model edits at random, over all kinds of editors and networks with
 // all their faults. Nothing typed is lost or changes places (but for what an editor that puts edits at wrong places has overwritten before it

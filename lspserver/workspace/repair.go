@@ -157,6 +157,7 @@ func (a *attempt) revertOnDisk(ctx context.Context) error {
 	defer a.f.mu.Unlock()
 	switch {
 	case err == nil:
+		a.back.known = append(a.back.known, reversal{now: e.Base, set: e.Edits}) // an editor that opens it now may have read that
 		a.back.set, a.back.now, a.back.rev = nil, a.f.text, a.f.rev
 		a.isReverted()
 		return nil
