@@ -58,9 +58,7 @@ func (v *value) JSONPieces() ([][]byte, error) {
 	if v.Total != nil {
 		t.Last = strconv.AppendInt(append(t.Last, `,"total":`...), int64(*v.Total), 10)
 	}
-	if v.Ignored > 0 {
-		t.Last = strconv.AppendInt(append(t.Last, `,"ignored":`...), int64(v.Ignored), 10)
-	}
+	t.Last = strconv.AppendInt(append(t.Last, `,"ignored":`...), int64(v.Ignored), 10)
 	t.Last = append(strconv.AppendBool(append(t.Last, `,"truncated":`...), v.Truncated), '}')
 	return t.Pieces(), nil
 }
