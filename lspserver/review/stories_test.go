@@ -8,31 +8,6 @@ import (
 // What TestReviewProperty once found, each as short as it can be told.
 func TestReviewStories(t *testing.T) {
 	for _, row := range []struct{ name, old, story string }{
-		{
-			"FindingE11: a redo brings what a call took away by a hunk that is undone, though another of its hunks stays",
-			"一 丁丂\n七 丄丅\n丆 万丈\n三 上下\n丌 不与\n丏 丐丑\n", `
-			agent 10 11 "𰀁" turn 1
-			type 0 3 "𠀁"
-			accept
-			type 0 4 " 𠀂𠀃𠀄"
-			agent 0 9 "𰀂\n" turn 1
-			agent 20 23 "" turn 1
-			accept
-			type 0 4 ""
-			agent 0 1 "" turn 1
-			editor undo
-			editor undo
-			reject 1
-			type 5 16 ""
-			agent 0 6 "\n𰀃𰀄" turn 1
-			call undoes its last change looked at before told
-			redo call call5
-			type 0 1 "𠀅𠀆"
-			type 61 68 ""
-			agent 35 39 "𰀅 " turn 3 looked at before told
-			undo file
-			redo call call2`,
-		},
 		{"an undo of what was replaced by the same characters", "一 丁丂\n七 ", `
 			agent 11 14 "𰀁" turn 1
 			reject 1
@@ -149,5 +124,37 @@ func TestReviewStories(t *testing.T) {
 				w.tell(strings.TrimSpace(line))
 			}
 		})
+	}
+}
+
+// TestFindingE11RedoOfAPartlyUndoneCall: a redo brings what another call had taken away by a hunk that is undone, though another hunk of that
+// call stays.
+func TestFindingE11RedoOfAPartlyUndoneCall(t *testing.T) {
+	w := newTruth(t, "一 丁丂\n七 丄丅\n丆 万丈\n三 上下\n丌 不与\n丏 丐丑\n", t.Fatalf)
+	for line := range strings.Lines(`agent 10 11 "𰀁" turn 1
+		type 0 3 "𠀁"
+		accept
+		type 0 4 " 𠀂𠀃𠀄"
+		agent 0 9 "𰀂\n" turn 1
+		agent 20 23 "" turn 1
+		accept
+		type 0 4 ""
+		agent 0 1 "" turn 1
+		editor undo
+		editor undo
+		reject 1
+		type 5 16 ""
+		agent 0 6 "\n𰀃𰀄" turn 1
+		call undoes its last change looked at before told
+		redo call call5
+		type 0 1 "𠀅𠀆"
+		type 61 68 ""
+		agent 35 39 "𰀅 " turn 3 looked at before told
+		undo file
+		redo call call2`) {
+		w.tell(strings.TrimSpace(line))
+	}
+	if !strings.HasPrefix(w.text(), "𰀂\n𠀅𠀆𰀃𰀄") {
+		t.Errorf("%q", w.text())
 	}
 }
