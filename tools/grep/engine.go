@@ -39,6 +39,7 @@ func (engine) files(ctx context.Context, q *query, to sink) error {
 		index.Options{
 			Wants: func(path string) bool { return q.wants(path) && !buffers[path] },
 			Need:  q.re.Required(), OneLine: !q.re.Multiline, Indexes: q.indexes,
+			Narrowed: func() { q.odd.Store(true) },
 		},
 		func() func(index.File) (found, bool) { return newSearch(ctx, q).file },
 		to.take,
@@ -110,6 +111,9 @@ func newSearch(ctx context.Context, q *query) *search {
 // file searches one file; ok is false where nothing was found. What is binary is searched as far as
 // ripgrep does, which for a file that has a NUL at its beginning is not at all.
 func (s *search) file(f index.File) (_ found, ok bool) {
+	if !s.q.odd.Load() && (f.Rest != nil || slices.ContainsFunc(f.Head, func(b byte) bool { return b >= utf8.RuneSelf })) {
+		s.q.odd.Store(true)
+	}
 	if marked16(f.Head) {
 		in := io.Reader(bytes.NewReader(f.Head))
 		if f.Rest != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"tandem/filetime"
 	"tandem/filetime/text"
@@ -147,7 +148,10 @@ func others(ctx context.Context, in input, q *query) (out []other) {
 			return "this is the pattern in another Unicode form, NFC or NFD: letters with accents are one sign or several"
 		}})
 	}
-	if plain, ok := literal(in); ok && q.few(ctx) {
+	// A text of ASCII alone looks like no other such text.
+	plain, ok := literal(in)
+	ascii := !strings.ContainsFunc(plain, func(r rune) bool { return r >= utf8.RuneSelf })
+	if ok && (!ascii || q.odd.Load()) && q.few(ctx) {
 		out = append(out, other{as(text.LooksLike(plain), false), func(data string) string {
 			data = data[:min(len(data), maxPattern)]
 			has, sign := "the text has ", text.Odd(data, plain)

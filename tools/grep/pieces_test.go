@@ -2,12 +2,14 @@ package grep
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"tandem/filetime/text"
@@ -72,5 +74,41 @@ func TestReaderOfAText(t *testing.T) {
 	want := bytes.Repeat([]byte("0123456789\n"), 20_000)
 	if err := iotest.TestReader(&reader{t: text.New(string(want))}, want); err != nil {
 		t.Error(err)
+	}
+}
+
+// counting counts the searches of files.
+type counting struct {
+	engine
+	searches *int
+}
+
+func (c counting) files(ctx context.Context, q *query, to sink) error {
+	*c.searches++
+	return c.engine.files(ctx, q, to)
+}
+
+// TestLookalikesNeedSigns: what looks like a pattern of ASCII is looked for in texts that have other signs, wherever they stand, and not in others.
+func TestLookalikesNeedSigns(t *testing.T) {
+	for name, c := range map[string]struct {
+		files    []txtar.File
+		pattern  string
+		searches int
+		found    string
+	}{
+		"ASCII":           {[]txtar.File{{Name: "disk/a", Data: []byte("some text\n")}}, "other", 1, "No matches"},
+		"another sign":    {[]txtar.File{{Name: "disk/a", Data: []byte("some text\n")}, {Name: "disk/b", Data: []byte("\u00e9\n")}}, "other", 2, "No matches"},
+		"a lookalike":     {[]txtar.File{{Name: "disk/a", Data: []byte("\u043ether\n")}}, "other", 2, "\u043ether"},
+		"in a buffer":     {[]txtar.File{{Name: "disk/a", Data: []byte("x\n")}, {Name: "buffer/a", Data: []byte("\u043ether\n")}}, "other", 2, "\u043ether"},
+		"an odd pattern":  {[]txtar.File{{Name: "disk/a", Data: []byte("other\n")}}, "\u043ether", 2, "other"},
+		"far behind":      {[]txtar.File{{Name: "disk/a", Data: []byte(strings.Repeat("x\n", index.Head/2+9) + "\u043ether\n")}}, "other", 2, "\u043ether"},
+		"what is found":   {[]txtar.File{{Name: "disk/a", Data: []byte("other \u043ether\n")}}, "other", 1, "other \u043ether"},
+		"UTF-16, decoded": {[]txtar.File{{Name: "disk/a", Data: []byte("\xff\xfe\x3e\x04t\x00h\x00e\x00r\x00\n\x00")}}, "other", 2, "\u043ether"},
+	} {
+		searches := 0
+		r := call(t, define(counting{searches: &searches}), workspace(t, c.files...), `{"pattern":"`+c.pattern+`"}`)
+		if !r.Success || searches != c.searches || !strings.Contains(r.Data, c.found) {
+			t.Errorf("%s: %d searches, want %d: %.200s", name, searches, c.searches, r.Data)
+		}
 	}
 }

@@ -76,6 +76,9 @@ type query struct {
 	indexes   *index.Indexes
 	withheld  int // entries of the directory that hold keys
 	buffers   []buffer
+	// odd is set if a text that was searched, or one that was left out, may have other signs than
+	// ASCII.
+	odd atomic.Bool
 	// crammed says that the answer has no room for further results. They are counted.
 	crammed atomic.Bool
 }

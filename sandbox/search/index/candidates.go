@@ -115,6 +115,9 @@ func (i *index) scan(
 	if !ok || err != nil {
 		return ok, err
 	}
+	if o.Narrowed != nil {
+		o.Narrowed()
+	}
 	at := prefix(t)
 	var d *sandbox.Dir
 	var in *folder

@@ -42,6 +42,8 @@ type Options struct {
 	OneLine bool
 	// Indexes may know which files have them; may be nil.
 	Indexes *Indexes
+	// Narrowed is called before the first file if files without them are left out; may be nil.
+	Narrowed func()
 }
 
 // Scan reads the regular files that a walk comes by and that are wanted, several at a time. Each
