@@ -93,7 +93,7 @@ var heartFiles = []struct {
 const (
 	// Functions that static calls from Commit reach in the workspace: 225 with those of lspserver/follow, which was a part of it.
 	heartReached = 191
-	heartUpward  = 7   // calls from a part to one above it
+	heartUpward  = 7 // calls from a part to one above it
 )
 
 // TestHeartCalls counts in the syntax trees. Calls through interfaces and values of function types are not followed.
