@@ -111,6 +111,7 @@ func measurements() []measurement {
 		{"memory", (*bench).memory},
 		{"turn", (*bench).turns},
 		{"long", (*bench).long},
+		{"sessions", (*bench).sessions},
 		{"shell", (*bench).shell},
 		{"search", (*bench).sourceTree},
 		{"small", (*bench).smallTree},

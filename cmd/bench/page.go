@@ -63,6 +63,7 @@ func rows() []row {
 		row{"the first turn of a process, without tools, beyond the model's own time", "Turn/first", "Turn/third", "the third turn", 5 * ms, false},
 		row{"processor time of a read after 600 calls of one session", "Turn/long/last", "Turn/long/first", "the first of them", 1.2, true},
 		row{"the same after 3,000 calls", "Turn/long/3000", "Turn/long/first", "the first of them", 1.2, true},
+		row{"memory of an open session of 15 turns at rest, each of ten after the first", "Memory/session", "Memory/session/first", "all processes with one of them", 2 * mib, false},
 		row{"a session of 3,000 calls loaded by another process", "Load/3000", "", "", 120 * ms, false},
 		row{"memory after that, all processes", "Memory/load/3000", "Memory/load/before", "before it", 50 * mib, false},
 		row{"a call of a tool that does nothing: checked, judged, run, told", "Dispatch/noop", "Dispatch/json", "decoding its arguments alone", 50 * us, false},
