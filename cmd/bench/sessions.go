@@ -12,8 +12,7 @@ import (
 
 // sessions measures the memory of an open session at rest: what each of ten sessions adds to that
 // of a process which has had one. The first one brings what all of them use: the program's code,
-// the
-// store and the descriptions of tools.
+// the store and the descriptions of tools.
 func (b *bench) sessions(ctx context.Context) (err error) {
 	const more, turns, readsInTurn = 10, 15, 6
 	const rest = 42 * time.Second // what has not been used is released by then
