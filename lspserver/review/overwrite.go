@@ -87,16 +87,19 @@ func (w *weave) settle(in map[int]bool) {
 	if len(in) == 0 {
 		return
 	}
-	taken := map[int]bool{}
+	taken, ends := map[int]bool{}, map[int]int{}
 	maps.Copy(taken, w.taken)
 	w.taken = taken
 	out, at := make([]piece, 0, len(w.pieces)), 0
 	for _, p := range w.pieces {
-		if p.deletedBy == 0 {
-			if in[p.insertedBy] && withoutBlanks(w.text.Slice(at, at+p.size)) != "" {
-				w.taken[p.insertedBy] = true
+		if e := p.insertedBy; p.deletedBy == 0 {
+			if end, more := ends[e]; in[e] && !more {
+				taken[e] = withoutBlanks(w.text.Slice(at, at+p.size)) != ""
+			} else if in[e] && end < at { // another line than it was, where the program has written into it
+				taken[e] = taken[e] && lineStart(w.text, end) && lineStart(w.text, at)
 			}
 			at += p.size
+			ends[e] = at
 		}
 		if p.deletedBy != 0 && (in[p.deletedBy] || p.deletedBy < 0 && in[p.insertedBy]) && (p.insertedBy <= 0 || in[p.insertedBy]) {
 			continue
