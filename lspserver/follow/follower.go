@@ -36,14 +36,9 @@ const (
 	Requested             // the client has sent a request about the document, which changes nothing
 )
 
-// CountTold counts the changes that the editor has told of: the text with which a document is opened or closed is none.
-func CountTold(changes []Change) (n int) {
-	for _, c := range changes {
-		if c.Kind == Told {
-			n++
-		}
-	}
-	return n
+// AnyTold reports that the editor has told of one of the changes: the text with which a document is opened or closed is none.
+func AnyTold(changes []Change) bool {
+	return slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Told })
 }
 
 // Composed makes one set of changes that follow one another.
@@ -72,7 +67,7 @@ type Follower struct {
 func In(changes []Change, from, to int, edit text.Set) *Follower {
 	first := changes[from]
 	f := follow(first.Before, edit)
-	if f.step(from, to, first.Before, changes[to-1].After, Composed(changes[from:to])); !f.Complete() {
+	if f.step(from, to, first.Before, changes[to-1].After, Composed(changes[from:to])); !f.complete() {
 		return nil
 	}
 	return &f
@@ -83,13 +78,13 @@ func follow(base text.Text, edit text.Set) Follower {
 	return Follower{base: base, edit: edit, now: text.Rebased{Set: edit}}
 }
 
-// Complete reports that the edit is in the text.
-func (f *Follower) Complete() bool {
+// complete reports that the edit is in the text.
+func (f *Follower) complete() bool {
 	return f.To > 0 && len(f.now.Set) == 0 && len(f.now.Conflicts) == 0
 }
 
-// Begun reports that a part of the edit is in the text.
-func (f *Follower) Begun() bool { return f.To > 0 && !f.Complete() }
+// begun reports that a part of the edit is in the text.
+func (f *Follower) begun() bool { return f.To > 0 && !f.complete() }
 
 // alone is the rank of an edit that was told by itself.
 const alone = 3
@@ -97,11 +92,11 @@ const alone = 3
 // rank is how well the edit fits what was told: wholly and alone, wholly, in part, not at all.
 func (f *Follower) rank() int {
 	switch {
-	case f.Complete() && !f.Mixed:
+	case f.complete() && !f.Mixed:
 		return alone
-	case f.Complete():
+	case f.complete():
 		return 2
-	case f.Begun():
+	case f.begun():
 		return 1
 	}
 	return 0
@@ -113,7 +108,7 @@ func (f *Follower) met() bool { return f.traced || len(f.now.Conflicts) > 0 }
 
 // step follows the edit through the changes from and up to to.
 func (f *Follower) step(from, to int, before, after text.Text, change text.Set) {
-	if f.Complete() {
+	if f.complete() {
 		return
 	}
 	pending := f.now.Set
@@ -128,18 +123,18 @@ func (f *Follower) step(from, to int, before, after text.Text, change text.Set) 
 	}
 	f.To, f.Mixed = to, f.Mixed || len(theirs) > 0
 	f.base, f.edit, f.theirs = ours.Apply(before), moved(rest, ours), theirs
-	if f.now = text.Rebase(f.base, f.edit, f.theirs); f.Complete() {
+	if f.now = text.Rebase(f.base, f.edit, f.theirs); f.complete() {
 		f.To = to
 	}
 }
 
-// again looks at all that was told since the first part of the edit as one change: an editor may tell of one hunk in several.
-func (f *Follower) again(events []Change) {
-	if !f.Begun() || len(events)-f.From > 256 { // after so many it is somebody's typing
+// asOne looks at all that was told since the first part of the edit as one change: an editor may tell of one hunk in several.
+func (f *Follower) asOne(changes []Change) {
+	if !f.begun() || len(changes)-f.From > 256 { // after so many it is somebody's typing
 		return
 	}
-	g := Follower{base: events[f.From].Before, edit: f.Start, now: text.Rebased{Set: f.Start}}
-	g.step(f.From, len(events), g.base, events[len(events)-1].After, Composed(events[f.From:]))
+	g := Follower{base: changes[f.From].Before, edit: f.Start, now: text.Rebased{Set: f.Start}}
+	g.step(f.From, len(changes), g.base, changes[len(changes)-1].After, Composed(changes[f.From:]))
 	if len(g.now.Conflicts) <= len(f.now.Conflicts) && len(g.now.Set) < len(f.now.Set) {
 		*f = g
 	}
@@ -419,34 +414,34 @@ func (t *Trail) Stray(changes []Change, i int) *Follower {
 }
 
 // Straying reports that a part of the edit is in the text at the places that were sent.
-func (t *Trail) Straying() bool { return t.wrong.Begun() }
+func (t *Trail) Straying() bool { return t.wrong.begun() }
 
 // found reports that the document has the edit, wherever.
-func (t *Trail) found() bool { return t.right.Complete() || t.wrong.Complete() }
+func (t *Trail) found() bool { return t.right.complete() || t.wrong.complete() }
 
 // step goes through changes from up to to as if they were one.
 func (t *Trail) step(changes []Change, from, to int, place Placing, again bool) {
 	first, after, change := changes[from], changes[to-1].After, Composed(changes[from:to])
 	if t.at = to; first.Kind == OnDisk { // the text of the closed document is gone; the edit stays found if the disk has it
-		was, partly := t.right, t.right.Begun() || t.wrong.Begun()
+		was, partly := t.right, t.right.begun() || t.wrong.begun()
 		t.right = follow(t.base, t.edit)
-		if t.right.others(Composed(changes[:to])); was.Complete() && len(t.right.now.Set) == 0 && !t.right.met() {
+		if t.right.others(Composed(changes[:to])); was.complete() && len(t.right.now.Set) == 0 && !t.right.met() {
 			t.right = was
 		}
 		t.right.traced = t.right.traced || partly // the disk may have got the rest, at places where nobody looks for it
 		t.wrong = Follower{}
 		return
 	}
-	if weight(change) < t.least && !t.right.Begun() && t.right.now.Coalesced == 0 && !t.found() {
+	if weight(change) < t.least && !t.right.begun() && t.right.now.Coalesced == 0 && !t.found() {
 		t.right.others(change)
 		t.wrong = Follower{}
 		return
 	}
-	if from > 0 && (again || !t.right.Complete()) && !t.wrong.Complete() {
+	if from > 0 && (again || !t.right.complete()) && !t.wrong.complete() {
 		old, fresh := t.wrong, Follower{}
-		if old.Begun() {
+		if old.begun() {
 			old.step(from, to, first.Before, after, change)
-			old.again(changes[:to])
+			old.asOne(changes[:to])
 		}
 		for _, edit := range place(first.Before) {
 			f := follow(first.Before, edit)
@@ -455,15 +450,15 @@ func (t *Trail) step(changes []Change, from, to int, place Placing, again bool) 
 			}
 		}
 		switch t.wrong = (Follower{}); {
-		case old.Begun() && fresh.Begun() && len(old.now.Set) <= len(fresh.now.Set), old.Begun() && fresh.To != to, old.Complete() && !fresh.Complete():
+		case old.begun() && fresh.begun() && len(old.now.Set) <= len(fresh.now.Set), old.begun() && fresh.To != to, old.complete() && !fresh.complete():
 			t.wrong = old
 		case fresh.To == to:
 			t.wrong = fresh
 		}
 	}
 	t.right.step(from, to, first.Before, after, change)
-	t.right.again(changes[:to])
-	if t.right.Complete() && t.right.To == to && !(t.right.Mixed && t.wrong.Complete() && !t.wrong.Mixed) {
+	t.right.asOne(changes[:to])
+	if t.right.complete() && t.right.To == to && !(t.right.Mixed && t.wrong.complete() && !t.wrong.Mixed) {
 		t.wrong = Follower{}
 	}
 }
@@ -471,11 +466,11 @@ func (t *Trail) step(changes []Change, from, to int, place Placing, again bool) 
 // Shows is what the changes show, and the follower that has found the edit.
 func (t *Trail) Shows() (Input, *Follower) {
 	switch {
-	case t.wrong.Complete():
+	case t.wrong.complete():
 		return Elsewhere, &t.wrong
-	case t.right.Complete():
+	case t.right.complete():
 		return Complete, &t.right
-	case t.right.Begun():
+	case t.right.begun():
 		return Begun, nil
 	case t.right.met():
 		return Met, nil

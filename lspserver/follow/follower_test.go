@@ -211,8 +211,8 @@ func TestFaultE14WideChangeIsNotTheEdit(t *testing.T) {
 	}
 	change = text.Minimize(before, change)
 	f := follow(before, edit)
-	if f.step(0, 1, before, after, change); f.Complete() || f.Begun() {
-		t.Errorf("complete %v, begun %v after %+v", f.Complete(), f.Begun(), change)
+	if f.step(0, 1, before, after, change); f.complete() || f.begun() {
+		t.Errorf("complete %v, begun %v after %+v", f.complete(), f.begun(), change)
 	}
 }
 

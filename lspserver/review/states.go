@@ -13,7 +13,7 @@ const (
 )
 
 // states is a bounded list of earlier states of a weave. The newest is whole, and each older one is
-// its difference to the next: all of them together take little more memory than what has changed.
+// its difference to the next, so the list takes about the memory of the changes.
 // Clones of a weave share it, so what it points to is never changed.
 type states struct {
 	older  []stateDelta

@@ -417,7 +417,7 @@ func (a *attempt) feed(d *delivery) {
 	news := d.events[d.fed:]
 	d.fed = len(d.events)
 	in := a.look(d)
-	switch told := follow.CountTold(news) > 0 && a.f.open(); {
+	switch told := follow.AnyTold(news) && a.f.open(); {
 	case in == follow.Without && !told && slices.ContainsFunc(news, func(e follow.Change) bool { return e.Kind == follow.Requested }):
 		in = follow.Request
 	case in == follow.Without && !told: // the text with which a document is opened or closed proves nothing
@@ -441,7 +441,7 @@ func (a *attempt) answered(d *delivery, r *reply) {
 		close(a.f.changed) // those behind it have another patience now, see takeSlot
 		a.f.changed = make(chan struct{})
 		closed := slices.ContainsFunc(d.events, func(e follow.Change) bool { return e.Kind == follow.OnDisk })
-		switch told := follow.CountTold(d.events) > 0 && !closed; { // one that is opened again has versions of its own
+		switch told := follow.AnyTold(d.events) && !closed; { // one that is opened again has versions of its own
 		case d.state == follow.Held && (a.onDisk(d.plan) || a.endOnly(d) && told):
 			d.state = follow.Landed
 		case d.state == follow.Held && told && a.f.open():
@@ -491,7 +491,7 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 	case s == follow.Unknown, s == follow.Held:
 		return filetime.LandedFile{}, false, a.unknown("the editor applied it, but it does not stand where it should")
 	case applied: // the next change lacks it
-		if follow.CountTold(d.events) == 0 {
+		if !follow.AnyTold(d.events) {
 			a.refused.requests++ // a request of the client has shown it
 		}
 		if a.refused.requests > 1 {
@@ -504,7 +504,7 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 	if words == "" && r.err != nil {
 		words = r.err.Error()
 	}
-	if told := follow.CountTold(d.events) > 0 || a.reverting(); !told && (errors.As(r.err, &never) || unwritable().MatchString(words)) {
+	if told := follow.AnyTold(d.events) || a.reverting(); !told && (errors.As(r.err, &never) || unwritable().MatchString(words)) {
 		if never == nil {
 			never = &RefusedError{Words: words}
 		}

@@ -124,8 +124,8 @@ func (a *attempt) planRevert() (plan, error) {
 	return p, nil
 }
 
-// isReverted goes on with the edit, if its call waits for it: over what others have done alone. That becomes one revision of the history: what
-// the edit took away at the wrong place and its revert has brought back is whose it was before. f.mu is held.
+// isReverted goes on with the edit, if its call waits for it: over what others have done alone. The history keeps one
+// revision of that: text that the misplaced edit deleted and the revert inserted again keeps its author. f.mu is held.
 func (a *attempt) isReverted() {
 	f, b := a.f, a.back
 	if revs, ok := f.since(a.e.Rev); ok {

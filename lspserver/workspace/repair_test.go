@@ -168,8 +168,8 @@ func mishap(t *testing.T, seed uint64) {
 	}
 }
 
-// TestRevertIsForgotten: an edit at a wrong place and its revert are no part of the history in the end, also where somebody types beside each
-// of them: what they took away and brought back is whose it was.
+// TestRevertIsForgotten: the history keeps neither a misplaced edit nor its revert, also where somebody types beside each of them: text that
+// they deleted and inserted again keeps its author.
 func TestRevertIsForgotten(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		for typings := 1; typings <= 3; typings++ {
