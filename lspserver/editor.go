@@ -45,7 +45,9 @@ func (e editor) Apply(ctx context.Context, d workspace.Delivery) (out workspace.
 		p.Edit = lsp.WorkspaceEdit{Changes: map[uri.URI][]lsp.TextEdit{uri.URI(d.URI): textEdits(d)}}
 	}
 	var r protocol.ApplyEditResult
-	if err := call(ctx, s.conn, protocol.WorkspaceApplyEdit, p, &r); err != nil {
+	err = call(ctx, s.conn, protocol.WorkspaceApplyEdit, p, &r)
+	s.order.await(d.URI)
+	if err != nil {
 		var coded *wire.Error
 		switch {
 		case errors.Is(err, wire.ErrClosed):

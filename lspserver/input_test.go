@@ -170,6 +170,8 @@ type raw struct {
 	conn net.Conn
 	in   chan string // bodies; closed at the end
 	exit chan int
+
+	passed []string // methods of what came while result waited
 }
 
 func dialRaw(t *testing.T, so lspserver.Options) *raw {

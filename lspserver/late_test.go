@@ -2,6 +2,7 @@ package lspserver_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"tandem/lspserver/conformance"
@@ -69,4 +70,32 @@ func TestFaultE15NotKnownYet(t *testing.T) {
 		}
 		c.bye()
 	}
+}
+
+// A client that gathers changes leaves versions out, so the change that it told of before its answer waits for the missing one. The answer is
+// taken in behind that change: the edit is in the next one, and is not sent again.
+func TestFaultE14AnswerBehindSkippedVersion(t *testing.T) {
+	c := newHandClient(t, "a.txt", "", conformance.ToURI)
+	c.note("textDocument/didOpen", `{"textDocument":{"uri":%q,"languageId":"x","version":1,"text":"one\ntwo\n"}}`, c.doc)
+	var got struct{ Error, Reason string }
+	c.tool("2", "read_file", `{"path":"a.txt"}`)
+	c.result("2", &got)
+	c.tool("3", "edit_file", `{"path":"a.txt","old_text":"two","new_text":"TWO"}`)
+	id, _ := c.wait("workspace/applyEdit")
+	c.note("textDocument/didChange", `{"textDocument":{"uri":%q,"version":3},"contentChanges":[{"text":"zero\none\ntwo\n"}]}`, c.doc)
+	c.send(frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"applied":true}}`, id)))
+	var out struct{ Files []struct{} }
+	for i := range 20 { // the first of them ends the wait
+		n := fmt.Sprint(10 + i)
+		c.send(request(n, "tandem/changes/list", fmt.Sprintf(`{"sessionId":%q}`, c.session)))
+		c.result(n, &out)
+	}
+	c.note("textDocument/didChange", `{"textDocument":{"uri":%q,"version":4},"contentChanges":[{"text":"zero\none\nTWO\n"}]}`, c.doc)
+	if c.result("3", &got); got.Error != "" {
+		t.Errorf("%+v", got)
+	}
+	if slices.Contains(c.passed, "workspace/applyEdit") {
+		t.Error("the edit was sent again")
+	}
+	c.bye()
 }

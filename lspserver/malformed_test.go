@@ -33,11 +33,16 @@ func (r *raw) result(id string, out any) {
 		case body, ok := <-r.in:
 			var m struct {
 				ID     json.RawMessage
+				Method string
 				Result json.RawMessage
 				Error  json.RawMessage
 			}
 			if !ok || json.Unmarshal([]byte(body), &m) != nil {
 				r.t.Fatalf("%v %s", ok, body)
+			}
+			if m.Method != "" {
+				r.passed = append(r.passed, m.Method)
+				continue
 			}
 			if string(m.ID) != id {
 				continue

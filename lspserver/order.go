@@ -27,6 +27,7 @@ type docOrder struct {
 	last  int32
 	early map[int32]func()
 	timer *time.Timer
+	whole chan struct{} // of the timer: closed when nothing waits any more
 }
 
 // opened begins with the version of a document that was opened.
@@ -34,7 +35,7 @@ func (o *changeOrder) opened(uri string, version int32) {
 	o.closed(uri)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.docs[uri] = &docOrder{version, map[int32]func(){}, nil}
+	o.docs[uri] = &docOrder{last: version, early: map[int32]func(){}}
 }
 
 // closed ends what opened began.
@@ -64,6 +65,7 @@ func (o *changeOrder) change(uri string, version int32, apply func()) {
 		}
 	default:
 		if d.early[version] = apply; d.timer == nil {
+			d.whole = make(chan struct{})
 			d.timer = time.AfterFunc(swapWait, func() { o.settle(uri) })
 		}
 	}
@@ -72,12 +74,13 @@ func (o *changeOrder) change(uri string, version int32, apply func()) {
 // take applies a change.
 func (d *docOrder) take(version int32, apply func()) {
 	delete(d.early, version)
+	d.last = version
+	apply()
 	if len(d.early) == 0 && d.timer != nil {
 		d.timer.Stop()
 		d.timer = nil
+		close(d.whole)
 	}
-	d.last = version
-	apply()
 }
 
 // settle applies the early changes of a document: no missing one will come.
@@ -106,6 +109,20 @@ func (o *changeOrder) request() {
 			o.release(d)
 		}
 	}
+}
+
+// await returns when no change of a document waits, after swapWait at the latest: an answer about the document came after them. It does not
+// end the waiting itself, for a client that swaps changes may answer between two.
+func (o *changeOrder) await(uri string) {
+	o.mu.Lock()
+	d, whole := o.docs[uri], make(chan struct{})
+	if d != nil && d.timer != nil {
+		whole = d.whole
+	} else {
+		close(whole)
+	}
+	o.mu.Unlock()
+	<-whole
 }
 
 // complete reports that no change of a document is missing.

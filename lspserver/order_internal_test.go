@@ -116,3 +116,36 @@ func TestFaultE14RequestBetweenSwappedChanges(t *testing.T) {
 		}
 	})
 }
+
+// What an answer of a client waits for is applied by the time that it is taken in; one about a document of which nothing waits is taken in
+// at once.
+func TestFaultE14AnswerBehindWaitingChange(t *testing.T) {
+	for name, late := range map[string]func(o *changeOrder, apply func()){
+		"the missing one comes": func(o *changeOrder, apply func()) { o.change("u", 2, apply) },
+		"another request":       func(o *changeOrder, _ func()) { o.request() },
+		"a close":               func(o *changeOrder, _ func()) { o.closed("u") },
+		"nothing":               func(*changeOrder, func()) { time.Sleep(swapWait) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			wiretest.Bubble(t, func(t *testing.T) {
+				o := changeOrder{docs: map[string]*docOrder{}}
+				n := 0
+				o.opened("u", 1)
+				o.await("u")
+				o.await("other")
+				o.change("u", 3, func() { n++ })
+				o.change("u", 4, func() { n++ })
+				seen := make(chan int)
+				go func() {
+					o.await("u")
+					seen <- n
+				}()
+				synctest.Wait()
+				late(&o, func() {})
+				if at := <-seen; at != 2 {
+					t.Errorf("after %d of 2 changes", at)
+				}
+			})
+		})
+	}
+}

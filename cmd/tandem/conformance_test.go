@@ -85,8 +85,14 @@ func TestFaultE14NothingLost(t *testing.T) {
 	} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
-			if out, code := examine(t, "--client="+client, "--run=^nothing-lost$"); code != 0 {
-				t.Errorf("exit code %d and\n%s", code, out)
+			if out, code := examine(t, "--client="+client, "--run=^nothing-lost$", "--verbose"); code != 0 {
+				begin := append(regexp.MustCompile(`(?m)^\S+, \d+ ms$`).FindAllStringIndex(out, -1), []int{len(out)})
+				t.Errorf("exit code %d and\n%s", code, out[:begin[0][0]])
+				for i, at := range begin[1:] {
+					if play := out[begin[i][0]:at[0]]; strings.Contains(play, "(- should be, + is)") {
+						t.Log(play)
+					}
+				}
 			}
 		})
 	}
