@@ -368,7 +368,7 @@ func (c *pastCall) events(st store.Store, yield func(Event) bool) bool {
 	result := *c.result
 	result.Landed = landed(st, c.changes)
 	event.Result = &result
-	return tell(run.Completed, c.phase, c.ended) && tell(run.Yielded, c.phase, c.ended)
+	return tell(run.Completed, c.phase, c.ended) // that the model was given it says nothing more
 }
 
 // landed are the changes of a call, nil if there are none or their texts are gone.

@@ -47,6 +47,7 @@ type Stream struct {
 	calls  map[string]*callState
 	groups map[string][]string // the calls that run together, by the first of them
 	wrote  int                 // the last turn that has changed something
+	again  bool                // it replays: a call ends with its result
 }
 
 // piece is an update that waits: a chunk of text, news of a call, or with urgent what waits only
@@ -98,6 +99,11 @@ func New(o Options) *Stream {
 func (u *Stream) On(e agent.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.on(e)
+}
+
+// on takes an event in. u.mu is held.
+func (u *Stream) on(e agent.Event) {
 	switch {
 	case e.Text != "":
 		u.gather("agent_message_chunk", show.Prose(e.Text))
@@ -137,7 +143,12 @@ func (u *Stream) Replay(ctx context.Context, events iter.Seq[agent.Event]) {
 		for u.Waiting() > backlog/2 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		if u.On(e); e.Call == nil {
+		u.mu.Lock()
+		u.again = true
+		u.on(e)
+		u.again = false
+		u.mu.Unlock()
+		if e.Call == nil {
 			u.Flush() // two messages are not one
 		}
 	}
@@ -420,7 +431,7 @@ func (u *Stream) call(e agent.Event) {
 				Meta: &protocol.Meta{Tandem: meta},
 			}, c)
 		}
-		if ev.State == run.Yielded {
+		if ev.State == run.Yielded || u.again && ev.State == run.Completed {
 			delete(u.calls, id)
 		}
 		return

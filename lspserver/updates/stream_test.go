@@ -1,8 +1,11 @@
 package updates_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tandem/agent"
 	"tandem/lspserver/protocol"
@@ -67,6 +70,40 @@ func TestLargeResults(t *testing.T) {
 		}
 		if !whole && !strings.HasSuffix(text, "\n… 187860 more bytes") {
 			t.Errorf("it ends %q", text[len(text)-40:])
+		}
+	}
+}
+
+// A call that is told again ends with its result, and its time is not mixed with that of a second replay.
+func TestReplayOfCalls(t *testing.T) {
+	var order []string
+	u := updates.New(updates.Options{
+		Send: func(p protocol.Update) {
+			state := ""
+			if p.Meta != nil {
+				m := p.Meta.Tandem.(protocol.UpdateMeta)
+				state = fmt.Sprint(" ", m.State, " ", m.At)
+			}
+			order = append(order, p.SessionUpdate+p.ToolCallID+state)
+		},
+		Waiting: func() int { return 0 }, Guard: func(f func()) { f() }, MaxDiff: func() int { return 0 },
+	})
+	for i := range 2 {
+		order = nil
+		events := []agent.Event{{User: "Do it."}}
+		for _, id := range []string{"1", "2"} {
+			begun := run.Event{Call: run.Call{ID: id, Name: "grep", Arguments: []byte("{}")}, State: run.Queued, Kind: tools.Search}
+			ended := begun
+			ended.State, ended.Phase, ended.Result = run.Completed, "result", &tools.Result{Success: true, Data: "a line\n"}
+			events = append(events, agent.Event{Call: &begun}, agent.Event{Call: &ended, At: time.Duration(i) * time.Second}, agent.Event{Text: "Said."})
+		}
+		u.Replay(t.Context(), slices.Values(events))
+		at := fmt.Sprintf(" completed map[completed:%d queued:0]", 1000*i)
+		if wanted := []string{
+			"user_message_chunk", "tool_call1 queued map[queued:0]", "tool_call_update1" + at, "agent_message_chunk",
+			"tool_call2 queued map[queued:0]", "tool_call_update2" + at, "agent_message_chunk",
+		}; !slices.Equal(order, wanted) {
+			t.Errorf("%q, not %q", order, wanted)
 		}
 	}
 }
