@@ -51,7 +51,8 @@ type FileChange struct {
 	blobs []store.Blob
 }
 
-// Changes lists the changes of a session, the oldest first, whether or not it is locked.
+// Changes lists the changes of a session, the oldest first, whether or not it is locked. Those of the turns that it shares with its parent
+// belong to the parent.
 func Changes(st store.Store, id string) ([]FileChange, error) {
 	return changesOf(st, id, store.Change)
 }
@@ -62,12 +63,15 @@ func ChangesAndDecisions(st store.Store, id string) ([]FileChange, error) {
 }
 
 func changesOf(st store.Store, id string, kinds ...store.Kind) (out []FileChange, err error) {
-	_, entries, err := st.Entries(id, kinds...)
+	s, entries, err := st.Entries(id, kinds...)
 	if err != nil {
 		return nil, err
 	}
 	n := 0
 	for _, e := range entries {
+		if s.Parent != "" && e.Turn <= s.At { // it is the parent's to keep or to undo
+			continue
+		}
 		if e.Kind == store.Decision {
 			out = append(out, FileChange{Time: e.Time, Decision: e.Body})
 			continue

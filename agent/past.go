@@ -30,6 +30,7 @@ type Past struct {
 	ids     map[string]bool
 	tasks   []tools.Task
 	loaded  map[string]bool // tools
+	news    string          // for the next request
 }
 
 // pastEvent is an event, or a call with its events.
@@ -103,10 +104,16 @@ func TakePast(
 			}
 		}
 	}
+	news := ""
+	if err == nil && s.Parent != "" && r.turns == s.At {
+		news, err = changedSince(st, s)
+	}
 	if err != nil {
 		return nil, errors.Join(err, st.Release(id))
 	}
-	return newPast(st, s, entries, r), nil
+	p := newPast(st, s, entries, r)
+	p.news = news
+	return p, nil
 }
 
 // pastCall is a stored call.

@@ -295,7 +295,9 @@ func (s *Session) resume(at Start, key string) {
 	}
 	s.outbox = newOutbox(s.record, func(e Event) { o.Client.Update(o.ID, e) })
 	if past != nil {
-		s.window = window.New(key, past.history, past.usage)
+		if s.window = window.New(key, past.history, past.usage); past.news != "" {
+			s.window.Note(past.news)
+		}
 		s.turns, s.tasks.now = past.turns, past.tasks
 		s.ids.use(slices.Collect(maps.Keys(past.ids))...)
 		s.loaded.add(slices.Collect(maps.Keys(past.loaded))...)

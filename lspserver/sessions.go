@@ -28,6 +28,7 @@ func (s *server) sessionRoutes(r *wire.Router) {
 	handle(r, protocol.SessionNew, s.newSession)
 	handle(r, protocol.SessionList, s.listSessions)
 	handle(r, protocol.SessionLoad, s.loadSession)
+	handle(r, protocol.SessionFork, s.forkSession)
 	handleInOrder(r, protocol.SessionPrompt, s.prompt)
 	handleInOrder(r, protocol.SessionSteer, s.steer)
 	handleNote(r, protocol.SessionCancel, s.cancel)

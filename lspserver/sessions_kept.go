@@ -49,6 +49,15 @@ func (s *server) loadSession(ctx context.Context, p protocol.LoadSessionParams) 
 	return s.setup(se), nil
 }
 
+func (s *server) forkSession(ctx context.Context, p protocol.ForkParams) (protocol.NewSessionResult, error) {
+	se, err := s.b.Fork(ctx, p.SessionID, p.AtTurn)
+	if err != nil {
+		return protocol.NewSessionResult{}, err
+	}
+	wire.After(ctx, func() { s.b.Met(se) })
+	return s.setup(se), nil
+}
+
 func (s *server) deleteSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {
 	return protocol.Empty{}, s.b.Delete(p.SessionID)
 }

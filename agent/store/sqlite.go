@@ -85,6 +85,9 @@ CREATE TABLE dead_letter (
 	id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, session TEXT NOT NULL, call TEXT NOT NULL, body BLOB NOT NULL
 );
 CREATE INDEX dead_letter_session ON dead_letter (session);
+`, `
+ALTER TABLE session ADD COLUMN parent TEXT NOT NULL DEFAULT '';
+ALTER TABLE session ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
 `}
 }
 
@@ -360,7 +363,7 @@ func rows(from querier, query string, args []any, visit func(scan scanner) error
 	return rows.Err()
 }
 
-const columns = "key, id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce"
+const columns = "key, id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce, parent, at"
 
 // row is a session with its key and the holder of its lock.
 type row struct {
@@ -373,7 +376,7 @@ func sessionOf(scan scanner) (r row, err error) {
 	var more string
 	var created, updated int64
 	err = scan(&r.key, &r.ID, &r.Cwd, &more, &r.Title, &r.Mode, &r.Model, &r.CacheKey, &created, &updated,
-		&r.holder.pid, &r.holder.start, &r.holder.nonce)
+		&r.holder.pid, &r.holder.start, &r.holder.nonce, &r.Parent, &r.At)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, ErrUnknown
 	}
@@ -408,9 +411,7 @@ func (d *database) Save(s Session) error {
 		switch {
 		case errors.Is(err, ErrUnknown):
 			fresh = true
-			_, err = tx.Exec("INSERT INTO session (id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce)"+
-				" VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", s.ID, s.Cwd, string(more), s.Title, s.Mode, s.Model, s.CacheKey, now, now,
-				d.self.pid, d.self.start, d.self.nonce)
+			_, err = d.insert(tx, s, string(more))
 			return err
 		case err != nil:
 			return err
@@ -424,6 +425,60 @@ func (d *database) Save(s Session) error {
 		return err
 	})
 	if err == nil && fresh {
+		err = d.enforceQuota()
+	}
+	return err
+}
+
+// insert inserts a session that this store locks, and gives its key.
+func (d *database) insert(tx *sql.Tx, s Session, more string) (key int64, err error) {
+	now := d.now().UnixMicro()
+	r, err := tx.Exec("INSERT INTO session (id, cwd, more, title, mode, model, cachekey, created, updated, pid, start, nonce, parent, at)"+
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", s.ID, s.Cwd, more, s.Title, s.Mode, s.Model, s.CacheKey, now, now,
+		d.self.pid, d.self.start, d.self.nonce, s.Parent, s.At)
+	if err != nil {
+		return 0, err
+	}
+	return r.LastInsertId()
+}
+
+// Fork implements Store.
+func (d *database) Fork(from string, at int, s Session) error {
+	more, err := json.Marshal(s.More)
+	if err != nil {
+		return err
+	}
+	s.Parent, s.At = from, at
+	err = d.write(func(tx *sql.Tx) error {
+		r, err := find(tx, from)
+		if err != nil {
+			return err
+		}
+		key, err := d.insert(tx, s, string(more))
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) SELECT ?, time, turn, kind, call, text, body, blobs"+
+			" FROM entry WHERE session = ? AND turn <= ? AND kind <> ? ORDER BY seq", key, r.key, at, string(Decision)); err != nil {
+			return err
+		}
+		var used []string
+		if err := rows(tx, "SELECT blobs FROM entry WHERE session = ? AND blobs <> ''", []any{key}, func(scan scanner) error {
+			var hashes string
+			err := scan(&hashes)
+			used = append(used, strings.Fields(hashes)...)
+			return err
+		}); err != nil {
+			return err
+		}
+		for _, h := range used {
+			if _, err := tx.Exec("INSERT OR IGNORE INTO blob_use (session, hash) SELECT ?, hash FROM blob WHERE hash = ?", key, h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
 		err = d.enforceQuota()
 	}
 	return err

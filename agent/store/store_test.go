@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +173,54 @@ func TestBlobsAreShared(t *testing.T) {
 			if got, err := s.Blob(hashOf(data)); err != nil || got != data {
 				t.Errorf("%q %v", got, err)
 			}
+		}
+	})
+}
+
+// A fork has the entries of the turns that it shares, in their order, and their texts, and outlives the session that it comes from.
+func TestFork(t *testing.T) {
+	both(t, Quota, func(t *testing.T, s Store) {
+		must(t, s.Save(Session{ID: "a", Cwd: "/w"}))
+		for turn := range 4 {
+			must(t, s.Append("a",
+				Entry{Turn: turn, Kind: Message, Text: fmt.Sprint("asked ", turn), Body: []byte(`{"x":1}`)},
+				Entry{Turn: turn, Kind: Change, Call: "c", Body: []byte(`{}`), Blobs: []Blob{{Data: fmt.Sprint("text ", turn)}, {Data: "both"}}},
+				Entry{Turn: turn, Kind: Decision, Body: []byte(`{}`)},
+			))
+		}
+		_, whole, err := s.Entries("a")
+		must(t, err)
+		for at := range 4 {
+			id := fmt.Sprint("fork ", at)
+			must(t, s.Fork("a", at, Session{ID: id, Cwd: "/w", Title: "A fork", More: []string{"/m"}}))
+			must(t, s.Append(id, Entry{Turn: at + 1, Kind: Message, Text: "another course"}))
+			got, entries, err := s.Entries(id)
+			must(t, err)
+			want := slices.DeleteFunc(slices.Clone(whole), func(e Entry) bool { return e.Turn > at || e.Kind == Decision })
+			if d := cmp.Diff(entries[:len(entries)-1], want); d != "" || entries[len(entries)-1].Text != "another course" {
+				t.Errorf("at %d: %s", at, d)
+			}
+			if got.Parent != "a" || got.At != at || got.Title != "A fork" || len(got.More) != 1 {
+				t.Errorf("%+v", got)
+			}
+			must(t, s.Save(got)) // as each prompt does
+		}
+		must(t, s.Fork("fork 2", 1, Session{ID: "of a fork"}))
+		must(t, s.Delete("a"))
+		must(t, s.Delete("fork 3"))
+		for data, want := range map[string]error{"text 0": nil, "text 2": nil, "both": nil, "text 3": ErrGone} {
+			if _, err := s.Blob(hashOf(data)); !errors.Is(err, want) {
+				t.Errorf("%s: %v", data, err)
+			}
+		}
+		if got, entries, err := s.Entries("of a fork"); err != nil || len(entries) != 4 || got.Parent != "fork 2" || got.At != 1 {
+			t.Errorf("%+v %d %v", got, len(entries), err)
+		}
+		if err := s.Fork("a", 1, Session{ID: "x"}); !errors.Is(err, ErrUnknown) {
+			t.Error(err)
+		}
+		if _, _, err := s.Entries("x"); !errors.Is(err, ErrUnknown) {
+			t.Error("half a fork")
 		}
 	})
 }

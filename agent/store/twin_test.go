@@ -47,7 +47,7 @@ func TestTwins(t *testing.T) {
 		id := rapid.SampledFrom([]string{"a", "b", "c"})
 		text := rapid.SampledFrom([]string{"", "x", "Two words", "größer", "100%", "a_b", strings.Repeat("long ", 200)})
 		for range rapid.IntRange(1, 25).Draw(t, "operations") {
-			op := rapid.IntRange(0, 14).Draw(t, "operation")
+			op := rapid.IntRange(0, 15).Draw(t, "operation")
 			i, one, other := id.Draw(t, "id"), text.Draw(t, "one"), text.Draw(t, "other")
 			limit := rapid.IntRange(0, 2).Draw(t, "limit")
 			clock.now() // goes on
@@ -107,6 +107,8 @@ func TestTwins(t *testing.T) {
 						}
 					}
 					got[k] = outcome(s.Discard(ids...))
+				case 15:
+					got[k] = outcome(nil, s.Fork(i, limit, Session{ID: "c", Cwd: "/" + other, Title: one}))
 				case 11:
 					found, err := s.Orphans()
 					got[k] = outcome(found, err)

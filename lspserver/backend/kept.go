@@ -164,6 +164,45 @@ func (b *Backend) Load(ctx context.Context, id, cwd string, servers ...MCPServer
 		}
 	}
 	b.recover() // judges the session's interrupted changes
+	return b.open(ctx, id, cwd, true, servers)
+}
+
+// Fork begins another session with the conversation of a stored one up to and with turn at, nil for the last one that has ended. Its files,
+// their review and their undo stay with that one. An error may be an *Error.
+func (b *Backend) Fork(ctx context.Context, id string, at *int) (*Session, error) {
+	b.sessions.loading.Lock()
+	defer b.sessions.loading.Unlock()
+	var servers []MCPServer
+	if se, err := b.Find(id); err == nil {
+		servers = se.servers
+		if se.Written(); !se.Kept() {
+			return nil, refuse(Invalid, "The session %.80q has no turn yet that another one could go on from; begin a new one.", id)
+		}
+	}
+	s, _, err := b.keeper.store().Entries(id, store.End)
+	if err == nil {
+		err = b.here(s.Cwd, "")
+	}
+	if err != nil {
+		return nil, b.refusal(id, err)
+	}
+	forked := newID()
+	var none *agent.NoTurnError
+	switch err := agent.Fork(b.keeper.store(), id, at, forked); {
+	case errors.As(err, &none):
+		return nil, refuse(Invalid, "%s", none)
+	case err != nil:
+		return nil, b.refusal(id, err)
+	}
+	se, err := b.open(ctx, forked, "", false, servers)
+	if err != nil {
+		return nil, errors.Join(err, b.keeper.store().Delete(forked))
+	}
+	return se, nil
+}
+
+// open opens a stored session, and tells again what happened in it where replay is true.
+func (b *Backend) open(ctx context.Context, id, cwd string, replay bool, servers []MCPServer) (*Session, error) {
 	past, err := agent.TakePast(ctx, b.keeper.store(), id, b.ws, b.o.Now, func(k store.Session) error { return b.here(k.Cwd, cwd) })
 	if err != nil {
 		return nil, b.refusal(id, err)
@@ -187,7 +226,9 @@ func (b *Backend) Load(ctx context.Context, id, cwd string, servers ...MCPServer
 		se.Close()
 		return nil, b.refusal(past.ID, err)
 	}
-	se.View.Replay(ctx, past.Events())
+	if replay {
+		se.View.Replay(ctx, past.Events())
+	}
 	if notice != "" {
 		se.View.On(agent.Event{Notice: notice})
 	}

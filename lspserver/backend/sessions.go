@@ -95,13 +95,15 @@ func (b *Backend) New(n NewSession) (*Session, error) {
 			return nil, noSuchFolder(cmp.Or(f, "(no cwd and no workspace folder)"))
 		}
 	}
-	se := b.makeSession("s-"+strings.ToLower(rand.Text()), cwd)
+	se := b.makeSession(newID(), cwd)
 	se.servers = n.Servers
 	if err := b.begin(se, agent.Start{More: more, Mode: gate.Mode(n.Mode), Model: n.Model, History: n.History}); err != nil {
 		return nil, err
 	}
 	return se, b.admit(se, true)
 }
+
+func newID() string { return "s-" + strings.ToLower(rand.Text()) }
 
 func isFolder(path string) bool {
 	info, err := os.Stat(path)

@@ -180,6 +180,11 @@ var (
 			"-32012 where another living process has the session, with the process in the message; -32014 for a "+
 			"session of another folder. A session that lives here already goes on in the folders that stand at their "+
 			"paths now.")
+	SessionFork = ask[ForkParams, NewSessionResult]("tandem/session/fork",
+		"Begins a session that goes on from a turn of another one, which is left as it is and may be running: the conversation up to and with "+
+			"that turn, without updates of it. The files stay as they are now, and what was changed before is not among the hunks of the new "+
+			"session; the model is told with the first prompt which files the other session has changed since that turn. -32602 for a turn "+
+			"that has not ended.")
 	SessionPrompt = ask[PromptParams, PromptResult]("tandem/session/prompt",
 		"Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is "+
 			"over. One turn at a time in a session; a second prompt gets -32012. Where no request could go "+
@@ -227,7 +232,7 @@ var (
 
 func sessions() []route {
 	return []route{
-		SessionNew, SessionList, SessionLoad, SessionPrompt, SessionSteer, SessionCancel, SessionSetMode,
+		SessionNew, SessionList, SessionLoad, SessionFork, SessionPrompt, SessionSteer, SessionCancel, SessionSetMode,
 		MentionsComplete, SessionSetModel, SessionClose, SessionDelete, SessionRename, SessionSearch, SessionExport,
 		SessionUpdate, SessionRequestPermission, SessionClarify, SessionResolved,
 	}

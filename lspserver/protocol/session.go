@@ -131,6 +131,12 @@ type LoadSessionParams struct {
 	Cwd       string `json:"cwd,omitempty" doc:"The folder that the client works in; a session of another is refused. The workspace folders if absent."`
 }
 
+// ForkParams of tandem/session/fork.
+type ForkParams struct {
+	SessionID string `json:"sessionId"`
+	AtTurn    *int   `json:"atTurn,omitempty" doc:"The last turn that the new session has; 0 for none. The last one that has ended if absent."`
+}
+
 // RenameParams of tandem/session/rename.
 type RenameParams struct {
 	SessionID string `json:"sessionId"`
