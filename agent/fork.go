@@ -6,8 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"tandem/agent/model"
 	"tandem/agent/store"
+	texts "tandem/filetime/text"
+	"tandem/filetime/text/show"
 )
 
 // NoTurnError is a turn that has not ended, or never began.
@@ -60,26 +64,26 @@ func forkTitle(title string, at int) string {
 // as they were. It is "" if there are none, or that session is gone.
 func changedSince(st store.Store, s store.Session) (string, error) {
 	all, err := changesOf(st, s.Parent, store.Change)
-	if errors.Is(err, store.ErrUnknown) {
-		return "", nil
-	}
-	var names []string
-	for _, c := range all {
-		for _, path := range []string{c.Origin, c.Path} {
-			if path == "" || c.Turn <= s.At {
-				continue
-			}
-			if rel, err := filepath.Rel(s.Cwd, path); err == nil && filepath.IsLocal(rel) {
-				path = filepath.ToSlash(rel)
-			}
-			if !slices.Contains(names, path) {
-				names = append(names, path)
-			}
+	if err != nil {
+		if errors.Is(err, store.ErrUnknown) {
+			err = nil
 		}
-	}
-	if len(names) == 0 {
 		return "", err
 	}
+	var names []string
+	for path, hashes := range firstAndLast(all, func(c FileChange) bool { return c.Turn > s.At }) {
+		if hashes[0] == hashes[1] && hashes[0] != "" {
+			continue // it was taken back
+		}
+		if rel, err := filepath.Rel(s.Cwd, path); err == nil && filepath.IsLocal(rel) {
+			path = filepath.ToSlash(rel)
+		}
+		names = append(names, path)
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	slices.Sort(names)
 	const most = 50
 	more := ""
 	if len(names) > most {
@@ -87,5 +91,90 @@ func changedSince(st store.Store, s store.Session) (string, error) {
 		names = names[:most]
 	}
 	return fmt.Sprintf("This conversation goes on from an earlier point of another one. Files that were changed after that point: %s%s. "+
-		"They are not as they stand above.", strings.Join(names, ", "), more), err
+		"They are not as they stand above.", strings.Join(names, ", "), more), nil
+}
+
+// firstAndLast gives, of each path, the hashes of its text before the first and after the last of those changes that are of, "" for no file
+// or one that is no text.
+func firstAndLast(all []FileChange, of func(FileChange) bool) map[string][2]string {
+	out := map[string][2]string{}
+	change := func(path, before, after string) {
+		hashes, ok := out[path]
+		if !ok {
+			hashes[0] = before
+		}
+		hashes[1] = after
+		out[path] = hashes
+	}
+	for _, c := range all {
+		switch {
+		case !of(c):
+		case c.Origin != "" && c.Origin != c.Path:
+			change(c.Origin, c.BeforeHash, "")
+			change(c.Path, "", c.AfterHash)
+		default:
+			change(c.Path, c.BeforeHash, c.AfterHash)
+		}
+	}
+	return out
+}
+
+// Checkpoint is the beginning of a turn, to which a session can go back.
+type Checkpoint struct {
+	Turn   int
+	Time   time.Time // of the prompt
+	Prompt string
+	// Files is how many the turn has changed. Additions and Deletions count lines, from the first text of each to its last, as far as their
+	// texts are kept.
+	Files, Additions, Deletions int
+}
+
+// Checkpoints lists those of a stored session, the oldest first. The turns that it shares with its parent have changed none of its files.
+func Checkpoints(st store.Store, id string) ([]Checkpoint, error) {
+	_, entries, err := st.Entries(id, store.Message)
+	if err != nil {
+		return nil, err
+	}
+	all, err := changesOf(st, id, store.Change)
+	if err != nil {
+		return nil, err
+	}
+	out := []Checkpoint{}
+	for _, e := range entries {
+		var b body
+		if e.Turn == 0 || e.Text == "" || len(out) > 0 && out[len(out)-1].Turn == e.Turn {
+			continue
+		}
+		if err := b.decode(e); err != nil {
+			return nil, err
+		}
+		if b.Message == nil || b.Message.Role != model.User {
+			continue
+		}
+		c := Checkpoint{Turn: e.Turn, Time: e.Time, Prompt: e.Text}
+		for path, hashes := range firstAndLast(all, func(c FileChange) bool { return c.Turn == e.Turn }) {
+			c.Files++
+			if hashes[0] == hashes[1] {
+				continue
+			}
+			var kept [2]texts.Text
+			err := error(nil)
+			for i, hash := range hashes {
+				var s string
+				if hash != "" && err == nil {
+					s, err = st.Blob(hash)
+				}
+				kept[i] = texts.New(s)
+			}
+			switch {
+			case err == nil:
+				d := show.Diff(path, kept[0], kept[1], show.Options{MaxBytes: 1})
+				c.Additions, c.Deletions = c.Additions+d.Additions, c.Deletions+d.Deletions
+			case !errors.Is(err, store.ErrGone):
+				return nil, err
+			}
+		}
+		out = append(out, c)
+	}
+	return out, nil
 }

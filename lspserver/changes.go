@@ -129,14 +129,18 @@ func (s *server) revert(
 	default:
 		return r, invalid("scope is turn, session, toolCall (with toolCallId) or file (with uri)")
 	}
-	done := do(se, ctx, scope)
+	return s.undone(do(se, ctx, scope)), nil
+}
+
+func (s *server) undone(done review.UndoResult) protocol.UndoResult {
+	r := protocol.UndoResult{Changed: []string{}, Conflicts: []protocol.UndoConflict{}}
 	for _, path := range done.Changed {
 		r.Changed = append(r.Changed, s.ws.URIOf(path))
 	}
 	for _, path := range slices.Sorted(maps.Keys(done.Conflicts)) {
 		r.Conflicts = append(r.Conflicts, protocol.UndoConflict{URI: s.ws.URIOf(path), Reason: done.Conflicts[path]})
 	}
-	return r, nil
+	return r
 }
 
 func (s *server) getFileTime(_ context.Context, p protocol.FileTimeParams) (protocol.FileTimeResult, error) {

@@ -29,6 +29,8 @@ func (s *server) sessionRoutes(r *wire.Router) {
 	handle(r, protocol.SessionList, s.listSessions)
 	handle(r, protocol.SessionLoad, s.loadSession)
 	handle(r, protocol.SessionFork, s.forkSession)
+	handle(r, protocol.SessionCheckpoints, s.checkpoints)
+	handle(r, protocol.SessionRestore, s.restoreSession)
 	handleInOrder(r, protocol.SessionPrompt, s.prompt)
 	handleInOrder(r, protocol.SessionSteer, s.steer)
 	handleNote(r, protocol.SessionCancel, s.cancel)

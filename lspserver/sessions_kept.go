@@ -3,8 +3,11 @@ package lspserver
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
+	"tandem/filetime/text/show"
 	"tandem/lspserver/backend"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/wire"
@@ -56,6 +59,42 @@ func (s *server) forkSession(ctx context.Context, p protocol.ForkParams) (protoc
 	}
 	wire.After(ctx, func() { s.b.Met(se) })
 	return s.setup(se), nil
+}
+
+func (s *server) checkpoints(_ context.Context, p protocol.SessionParams) (protocol.CheckpointsResult, error) {
+	r := protocol.CheckpointsResult{Checkpoints: []protocol.Checkpoint{}}
+	points, err := s.b.Checkpoints(p.SessionID)
+	for _, c := range points {
+		r.Checkpoints = append(r.Checkpoints, protocol.Checkpoint{
+			Turn: c.Turn, Time: stamp(c.Time), Prompt: show.Visible(c.Prompt, true),
+			Files: c.Files, Additions: c.Additions, Deletions: c.Deletions,
+		})
+	}
+	return r, err
+}
+
+func (s *server) restoreSession(ctx context.Context, p protocol.RestoreParams) (protocol.RestoreResult, error) {
+	r := protocol.RestoreResult{Kept: []protocol.UndoConflict{}}
+	if !slices.Contains([]string{backend.Conversation, backend.Files, backend.Both}, p.What) {
+		return r, invalid("what is conversation, files or both")
+	}
+	se, done, err := s.b.Restore(ctx, p.SessionID, p.Turn, p.What, p.DryRun)
+	if err != nil {
+		return r, err
+	}
+	undone := s.undone(done.UndoResult)
+	r.Prompt, r.Changed, r.Conflicts = done.Prompt, undone.Changed, undone.Conflicts
+	for _, path := range slices.Sorted(maps.Keys(done.Lost)) {
+		uri := s.ws.URIOf(path)
+		i := slices.IndexFunc(r.Conflicts, func(c protocol.UndoConflict) bool { return c.URI == uri })
+		r.Kept = append(r.Kept, r.Conflicts[i])
+		r.Conflicts = slices.Delete(r.Conflicts, i, i+1)
+	}
+	now := s.setup(se)
+	if r.SessionID, r.Modes, r.Models = now.SessionID, now.Modes, now.Models; se.ID() != p.SessionID {
+		wire.After(ctx, func() { s.b.Met(se) })
+	}
+	return r, nil
 }
 
 func (s *server) deleteSession(_ context.Context, p protocol.SessionParams) (protocol.Empty, error) {

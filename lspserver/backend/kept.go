@@ -201,6 +201,66 @@ func (b *Backend) Fork(ctx context.Context, id string, at *int) (*Session, error
 	return se, nil
 }
 
+// What a Restore brings back.
+const (
+	Conversation = "conversation"
+	Files        = "files"
+	Both         = "both"
+)
+
+// Restored is what a Restore did, or would do.
+type Restored struct {
+	review.UndoResult
+	Prompt string // of the turn: it can be sent again, changed
+}
+
+// Checkpoints are the turns that a session can go back to. An error may be an *Error.
+func (b *Backend) Checkpoints(id string) ([]agent.Checkpoint, error) {
+	if se, err := b.Find(id); err == nil {
+		if se.Written(); !se.Kept() {
+			return []agent.Checkpoint{}, nil
+		}
+	}
+	out, err := agent.Checkpoints(b.keeper.store(), id)
+	return out, b.refusal(id, err)
+}
+
+// Restore goes back to before the prompt of a turn: with the conversation, in a fork of the session, which it gives; with the files, by an
+// undo of what the turn and those after it have changed; or with both. What was typed stays. dryRun only says what would be. The session
+// must be open here. An error may be an *Error.
+func (b *Backend) Restore(ctx context.Context, id string, turn int, what string, dryRun bool) (*Session, Restored, error) {
+	var out Restored
+	se, err := b.Find(id)
+	if err != nil {
+		return nil, out, err
+	}
+	if se.Busy() {
+		return nil, out, Refused(agent.ErrBusy)
+	}
+	points, err := b.Checkpoints(id)
+	if err != nil {
+		return nil, out, err
+	}
+	i := slices.IndexFunc(points, func(c agent.Checkpoint) bool { return c.Turn == turn })
+	if i < 0 {
+		return nil, out, refuse(Invalid, "The session has no turn %d; tandem/session/checkpoints names those that it has.", turn)
+	}
+	out.Prompt = points[i].Prompt
+	if since := (review.Scope{Since: &turn}); what != Conversation {
+		if dryRun {
+			out.UndoResult = se.Changes.WouldUndo(ctx, since)
+		} else {
+			out.UndoResult = se.Undo(ctx, since)
+		}
+	}
+	if what == Files || dryRun {
+		return se, out, nil
+	}
+	before := turn - 1
+	forked, err := b.Fork(ctx, id, &before)
+	return forked, out, err
+}
+
 // open opens a stored session, and tells again what happened in it where replay is true.
 func (b *Backend) open(ctx context.Context, id, cwd string, replay bool, servers []MCPServer) (*Session, error) {
 	past, err := agent.TakePast(ctx, b.keeper.store(), id, b.ws, b.o.Now, func(k store.Session) error { return b.here(k.Cwd, cwd) })

@@ -37,7 +37,8 @@ func (se *Session) judge(ids []string, do func() review.JudgeResult) (review.Jud
 func (se *Session) Undo(ctx context.Context, within review.Scope) review.UndoResult {
 	done := se.Changes.Undo(ctx, within)
 	for _, f := range se.unsure() {
-		if within.All || within.Path == f.Path || within.Call == f.Call && f.Call != "" || within.Turn != nil && *within.Turn == f.Turn {
+		if within.All || within.Path == f.Path || within.Call == f.Call && f.Call != "" ||
+			within.Turn != nil && *within.Turn == f.Turn || within.Since != nil && *within.Since <= f.Turn {
 			done.Conflicts[f.Path] = notKnown
 		}
 	}

@@ -185,6 +185,12 @@ var (
 			"that turn, without updates of it. The files stay as they are now, and what was changed before is not among the hunks of the new "+
 			"session; the model is told with the first prompt which files the other session has changed since that turn. -32602 for a turn "+
 			"that has not ended.")
+	SessionCheckpoints = ask[SessionParams, CheckpointsResult]("tandem/session/checkpoints",
+		"The turns that a session can go back to, the oldest first.")
+	SessionRestore = ask[RestoreParams, RestoreResult]("tandem/session/restore",
+		"Goes back to before the prompt of a turn. The conversation goes on in a session of its own, as tandem/session/fork makes it, and the "+
+			"answer has its id; the files are changed by tandem/changes/undo of that turn and those after it, so that what was typed stays and "+
+			"tandem/changes/redo brings it again. -32012 while a turn runs, -32602 for a turn that there is not.")
 	SessionPrompt = ask[PromptParams, PromptResult]("tandem/session/prompt",
 		"Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is "+
 			"over. One turn at a time in a session; a second prompt gets -32012. Where no request could go "+
@@ -232,7 +238,7 @@ var (
 
 func sessions() []route {
 	return []route{
-		SessionNew, SessionList, SessionLoad, SessionFork, SessionPrompt, SessionSteer, SessionCancel, SessionSetMode,
+		SessionNew, SessionList, SessionLoad, SessionFork, SessionCheckpoints, SessionRestore, SessionPrompt, SessionSteer, SessionCancel, SessionSetMode,
 		MentionsComplete, SessionSetModel, SessionClose, SessionDelete, SessionRename, SessionSearch, SessionExport,
 		SessionUpdate, SessionRequestPermission, SessionClarify, SessionResolved,
 	}

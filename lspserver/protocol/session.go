@@ -137,6 +137,40 @@ type ForkParams struct {
 	AtTurn    *int   `json:"atTurn,omitempty" doc:"The last turn that the new session has; 0 for none. The last one that has ended if absent."`
 }
 
+// Checkpoint is the beginning of a turn.
+type Checkpoint struct {
+	Turn      int    `json:"turn"`
+	Time      string `json:"time" doc:"RFC 3339."`
+	Prompt    string `json:"prompt"`
+	Files     int    `json:"files" doc:"How many files the turn has changed."`
+	Additions int    `json:"additions" doc:"Lines, of the files whose texts are kept."`
+	Deletions int    `json:"deletions"`
+}
+
+// CheckpointsResult of tandem/session/checkpoints.
+type CheckpointsResult struct {
+	Checkpoints []Checkpoint `json:"checkpoints"`
+}
+
+// RestoreParams of tandem/session/restore.
+type RestoreParams struct {
+	SessionID string `json:"sessionId"`
+	Turn      int    `json:"turn" doc:"The first turn that is to be gone: the session goes back to before its prompt."`
+	What      string `json:"what" enum:"conversation,files,both"`
+	DryRun    bool   `json:"dryRun,omitzero" doc:"Changes nothing, and says what would be changed."`
+}
+
+// RestoreResult of tandem/session/restore.
+type RestoreResult struct {
+	SessionID string         `json:"sessionId" doc:"The session that goes on: another one where the conversation was restored."`
+	Modes     ModeState      `json:"modes"`
+	Models    ModelState     `json:"models"`
+	Prompt    string         `json:"prompt" doc:"That of the turn: it can be sent again, changed."`
+	Changed   []string       `json:"changed" doc:"The URIs of the files that were changed."`
+	Conflicts []UndoConflict `json:"conflicts" doc:"Files in which changes stay, since they were edited."`
+	Kept      []UndoConflict `json:"kept" doc:"Files in which changes stay, since their original text is not stored."`
+}
+
 // RenameParams of tandem/session/rename.
 type RenameParams struct {
 	SessionID string `json:"sessionId"`

@@ -61,7 +61,7 @@ func (l *Log) countLost(s Scope) map[string]int {
 	defer l.mu.Unlock()
 	out := map[string]int{}
 	for _, c := range l.lostChanges {
-		if s.All || s.Path == c.path || s.Turn != nil && *s.Turn == c.turn || s.Call != "" && s.Call == c.call {
+		if s.has(c.path, c.call, c.turn) {
 			out[c.path]++
 		}
 	}

@@ -121,14 +121,8 @@ func (l *Log) revert(ctx context.Context, call, path string, s Scope, choose fun
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v = l.view(l.tracks[path])
-	in := func(h *hunk) bool {
-		if h.move && p.change != nil && !p.change.Files[0].Delete {
-			return slices.Contains(p.moves, h)
-		}
-		return !slices.ContainsFunc(h.edits, func(e int) bool { return !p.in[e] })
-	}
 	for _, h := range slices.Concat(p.wanted, p.hidden) {
-		if in(h) {
+		if p.has(h) {
 			r.Taken, r.Turn = r.Taken+1, max(r.Turn, h.op.turn)
 			continue
 		}

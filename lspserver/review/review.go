@@ -122,17 +122,25 @@ type Hunk struct {
 
 // Scope says what to undo: exactly one of Turn, Call, Path and All is set.
 type Scope struct {
-	Turn *int
-	Call string
-	Path string
-	All  bool
+	Turn  *int
+	Since *int // a turn: it and all later ones
+	Call  string
+	Path  string
+	All   bool
+}
+
+// has reports that a change of a path by a call is within the scope.
+func (s Scope) has(path, call string, turn int) bool {
+	return s.All || s.Path != "" && s.Path == path || s.Turn != nil && turn == *s.Turn || s.Since != nil && turn >= *s.Since || s.Call != "" && s.Call == call
 }
 
 // UndoResult is the result of an undo: the changed paths, and the reason for each path with a
-// conflict.
+// conflict. Lost counts the changes of a path whose original text is no longer stored, which are a
+// conflict, too.
 type UndoResult struct {
 	Changed   []string
 	Conflicts map[string]string
+	Lost      map[string]int
 }
 
 // JudgeResult says how accepting or rejecting went: the hunks that it changed, those that stay
@@ -823,8 +831,18 @@ func (l *Log) Reject(ctx context.Context, path string, ids []string) JudgeResult
 // Undo takes the changes of a scope back, in one edit a file. What the user typed since stays;
 // where it meets a change, that change stays too and is reported.
 func (l *Log) Undo(ctx context.Context, s Scope) UndoResult {
-	out := l.revertAll(ctx, s, revertRequest{label: "Undo agent changes"})
-	for path, n := range l.countLost(s) {
+	return l.undo(ctx, s, revertRequest{label: "Undo agent changes"})
+}
+
+// WouldUndo is what Undo would give now. It changes nothing.
+func (l *Log) WouldUndo(ctx context.Context, s Scope) UndoResult {
+	return l.undo(ctx, s, revertRequest{dryRun: true})
+}
+
+func (l *Log) undo(ctx context.Context, s Scope, k revertRequest) UndoResult {
+	out := l.revertAll(ctx, s, k)
+	out.Lost = l.countLost(s)
+	for path, n := range out.Lost {
 		lost := fmt.Sprintf("; changes whose original text is no longer stored: %d", n)
 		out.Conflicts[path] = strings.TrimPrefix(out.Conflicts[path]+lost, "; ")
 	}
@@ -851,9 +869,8 @@ func LeftAsIs(n, all int) string {
 
 func (l *Log) revertAll(ctx context.Context, s Scope, k revertRequest) UndoResult {
 	out := UndoResult{Conflicts: map[string]string{}}
-	k.pick = func(h *hunk) bool {
-		return s.All || s.Path != "" || s.Turn != nil && h.op.turn == *s.Turn || s.Call != "" && h.op.call == s.Call
-	}
+	path := s.Path // of the files that are looked at, wherever a hunk was when it was made
+	k.pick = func(h *hunk) bool { return s.has(path, h.op.call, h.op.turn) }
 	// One file may be in the way of another that goes back to its path, and there is more at a path
 	// that has become free.
 	over := map[*track]bool{}
@@ -967,6 +984,16 @@ func (l *Log) revertHunks(ctx context.Context, path string, k revertRequest) (do
 			return nil, nil, path, err
 		}
 		l.plan(t, k, &p)
+		if k.dryRun {
+			for _, h := range slices.Concat(p.wanted, p.hidden) {
+				if p.change != nil && p.has(h) {
+					done = append(done, h)
+				} else {
+					not = append(not, h)
+				}
+			}
+			return done, not, path, nil
+		}
 		if p.change == nil {
 			break
 		}
@@ -1044,6 +1071,14 @@ type revertPlan struct {
 	moves  []*hunk          // those that are done by moving the file
 	stays  error            // why it cannot be moved
 	change *filetime.Change // nil where there is nothing to change
+}
+
+// has reports that the plan takes a whole hunk back, or brings it again.
+func (p revertPlan) has(h *hunk) bool {
+	if h.move && p.change != nil && !p.change.Files[0].Delete {
+		return slices.Contains(p.moves, h)
+	}
+	return !slices.ContainsFunc(h.edits, func(e int) bool { return !p.in[e] })
 }
 
 // plan makes the change for the hunks without conflicts. The first plan sets p.wanted.

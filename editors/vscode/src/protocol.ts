@@ -463,6 +463,24 @@ export interface ChatToolSpec {
   parameters: unknown;
 }
 
+/** Checkpoint is the beginning of a turn. */
+export interface Checkpoint {
+  turn: number;
+  /** RFC 3339. */
+  time: string;
+  prompt: string;
+  /** How many files the turn has changed. */
+  files: number;
+  /** Lines, of the files whose texts are kept. */
+  additions: number;
+  deletions: number;
+}
+
+/** CheckpointsResult of tandem/session/checkpoints. */
+export interface CheckpointsResult {
+  checkpoints: Checkpoint[];
+}
+
 /** Choice is a mode or a model that a session can have. */
 export interface Choice {
   id: string;
@@ -806,6 +824,13 @@ export interface FileTimeState {
   version?: number;
   dirty: boolean;
   lock?: FileLock;
+}
+
+/** ForkParams of tandem/session/fork. */
+export interface ForkParams {
+  sessionId: string;
+  /** The last turn that the new session has; 0 for none. The last one that has ended if absent. */
+  atTurn?: number;
 }
 
 /** GetToolParams of tandem/tools/get. */
@@ -1263,6 +1288,32 @@ export interface ResolvedParams {
   by: string;
   /** Always true: an answer that comes now is ignored. */
   alreadyResolved: boolean;
+}
+
+/** RestoreParams of tandem/session/restore. */
+export interface RestoreParams {
+  sessionId: string;
+  /** The first turn that is to be gone: the session goes back to before its prompt. */
+  turn: number;
+  what: 'conversation' | 'files' | 'both';
+  /** Changes nothing, and says what would be changed. */
+  dryRun?: boolean;
+}
+
+/** RestoreResult of tandem/session/restore. */
+export interface RestoreResult {
+  /** The session that goes on: another one where the conversation was restored. */
+  sessionId: string;
+  modes: ModeState;
+  models: ModelState;
+  /** That of the turn: it can be sent again, changed. */
+  prompt: string;
+  /** The URIs of the files that were changed. */
+  changed: string[];
+  /** Files in which changes stay, since they were edited. */
+  conflicts: UndoConflict[];
+  /** Files in which changes stay, since their original text is not stored. */
+  kept: UndoConflict[];
 }
 
 /** ResultMeta is how a call went. */
@@ -1805,6 +1856,12 @@ export interface ServerRequests {
   'tandem/session/list': { params: ListSessionsParams; result: ListSessionsResult };
   /** Goes on with a session that is kept. First its history is sent as updates. A turn that the end of its process has cut short has ended: a call that may have been under way failed with UNKNOWN and is not tried again. The agent has to read files anew, and what was changed before is not among the hunks. -32012 where another living process has the session, with the process in the message; -32014 for a session of another folder. A session that lives here already goes on in the folders that stand at their paths now. */
   'tandem/session/load': { params: LoadSessionParams; result: NewSessionResult };
+  /** Begins a session that goes on from a turn of another one, which is left as it is and may be running: the conversation up to and with that turn, without updates of it. The files stay as they are now, and what was changed before is not among the hunks of the new session; the model is told with the first prompt which files the other session has changed since that turn. -32602 for a turn that has not ended. */
+  'tandem/session/fork': { params: ForkParams; result: NewSessionResult };
+  /** The turns that a session can go back to, the oldest first. */
+  'tandem/session/checkpoints': { params: SessionParams; result: CheckpointsResult };
+  /** Goes back to before the prompt of a turn. The conversation goes on in a session of its own, as tandem/session/fork makes it, and the answer has its id; the files are changed by tandem/changes/undo of that turn and those after it, so that what was typed stays and tandem/changes/redo brings it again. -32012 while a turn runs, -32602 for a turn that there is not. */
+  'tandem/session/restore': { params: RestoreParams; result: RestoreResult };
   /** Runs a turn: what happens in it arrives as tandem/session/update, the answer comes when it is over. One turn at a time in a session; a second prompt gets -32012. Where no request could go out the answer is -32013; once one has, a failure is stopReason "error". -32014 where one of the session's folders was deleted and made anew, or another one was put in its place. */
   'tandem/session/prompt': { params: PromptParams; result: PromptResult };
   /** Adds to the running turn what a person wants to say meanwhile. The model gets it with its next request, after the results of its calls, and there is such a request even where its present answer would have been the last. When it joins it arrives as a user_message_chunk of its own; the answer here comes at once. Where the turn ends before that, cancelled or failed, it joins the conversation all the same, a notice says so, and the model gets it with the next prompt. Where no turn is running, or one is just answering, the error is -32602 no_turn and nothing is kept: send it as a prompt once the last one is answered. */

@@ -209,6 +209,19 @@ local M = {}
 ---@field description? string
 ---@field parameters any A JSON Schema.
 
+--- Checkpoint is the beginning of a turn.
+---@class tandem.Checkpoint
+---@field turn integer
+---@field time string RFC 3339.
+---@field prompt string
+---@field files integer How many files the turn has changed.
+---@field additions integer Lines, of the files whose texts are kept.
+---@field deletions integer
+
+--- CheckpointsResult of tandem/session/checkpoints.
+---@class tandem.CheckpointsResult
+---@field checkpoints tandem.Checkpoint[]
+
 --- Choice is a mode or a model that a session can have.
 ---@class tandem.Choice
 ---@field id string
@@ -455,6 +468,11 @@ local M = {}
 ---@field version? integer
 ---@field dirty boolean
 ---@field lock? tandem.FileLock
+
+--- ForkParams of tandem/session/fork.
+---@class tandem.ForkParams
+---@field sessionId string
+---@field atTurn? integer The last turn that the new session has; 0 for none. The last one that has ended if absent.
 
 --- GetToolParams of tandem/tools/get.
 ---@class tandem.GetToolParams
@@ -781,6 +799,23 @@ local M = {}
 ---@field optionId? string What another client chose.
 ---@field by string The name of the client that answered; rule: an answer to another question covers this one; end: the turn, the session or the time for it is over.
 ---@field alreadyResolved boolean Always true: an answer that comes now is ignored.
+
+--- RestoreParams of tandem/session/restore.
+---@class tandem.RestoreParams
+---@field sessionId string
+---@field turn integer The first turn that is to be gone: the session goes back to before its prompt.
+---@field what 'conversation'|'files'|'both'
+---@field dryRun? boolean Changes nothing, and says what would be changed.
+
+--- RestoreResult of tandem/session/restore.
+---@class tandem.RestoreResult
+---@field sessionId string The session that goes on: another one where the conversation was restored.
+---@field modes tandem.ModeState
+---@field models tandem.ModelState
+---@field prompt string That of the turn: it can be sent again, changed.
+---@field changed string[] The URIs of the files that were changed.
+---@field conflicts tandem.UndoConflict[] Files in which changes stay, since they were edited.
+---@field kept tandem.UndoConflict[] Files in which changes stay, since their original text is not stored.
 
 --- ResultMeta is how a call went.
 ---@class tandem.ResultMeta
@@ -1317,6 +1352,9 @@ M.ServerRequests = {
   'tandem/session/new',
   'tandem/session/list',
   'tandem/session/load',
+  'tandem/session/fork',
+  'tandem/session/checkpoints',
+  'tandem/session/restore',
   'tandem/session/prompt',
   'tandem/session/steer',
   'tandem/session/setMode',
