@@ -58,10 +58,15 @@ func TestFaultE14SkippedVersions(t *testing.T) {
 			wiretest.Bubble(t, func(t *testing.T) {
 				o := changeOrder{docs: map[string]*docOrder{}}
 				var got []int32
+				applied := func() []int32 { // by the timer, too
+					o.mu.Lock()
+					defer o.mu.Unlock()
+					return slices.Clone(got)
+				}
 				change := func(uri string, v int32, want ...int32) {
 					t.Helper()
-					if o.change(uri, v, func() { got = append(got, v) }); !slices.Equal(got, want) {
-						t.Errorf("after %d: %v, want %v", v, got, want)
+					if o.change(uri, v, func() { got = append(got, v) }); !slices.Equal(applied(), want) {
+						t.Errorf("after %d: %v, want %v", v, applied(), want)
 					}
 				}
 				o.opened("u", 7)
@@ -71,8 +76,8 @@ func TestFaultE14SkippedVersions(t *testing.T) {
 				change("u", 12)
 				change("other", 2, 2)
 				change("unversioned", workspace.NoVersion, 2, workspace.NoVersion)
-				if next(&o); !slices.Equal(got, []int32{2, workspace.NoVersion, 9, 12}) || !o.complete("u") {
-					t.Fatalf("in the end: %v", got)
+				if next(&o); !slices.Equal(applied(), []int32{2, workspace.NoVersion, 9, 12}) || !o.complete("u") {
+					t.Fatalf("in the end: %v", applied())
 				}
 				got = nil
 				change("other", 5, 5)
@@ -102,17 +107,22 @@ func TestFaultE14RequestBetweenSwappedChanges(t *testing.T) {
 	wiretest.Bubble(t, func(t *testing.T) {
 		o := changeOrder{docs: map[string]*docOrder{}}
 		var got []int32
+		applied := func() []int32 { // by the timer, too
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			return slices.Clone(got)
+		}
 		o.opened("u", 1)
 		for _, v := range []int32{3, 2, 5} {
 			o.change("u", v, func() { got = append(got, v) })
 		}
-		if o.request(); o.complete("u") || !slices.Equal(got, []int32{2, 3}) {
-			t.Error("a swapped change did not wait", got)
+		if o.request(); o.complete("u") || !slices.Equal(applied(), []int32{2, 3}) {
+			t.Error("a swapped change did not wait", applied())
 		}
 		time.Sleep(swapWait)
 		synctest.Wait()
-		if !o.complete("u") || o.skips || !slices.Equal(got, []int32{2, 3, 5}) {
-			t.Error("the missing change is waited for", got)
+		if !o.complete("u") || o.skips || !slices.Equal(applied(), []int32{2, 3, 5}) {
+			t.Error("the missing change is waited for", applied())
 		}
 	})
 }
