@@ -155,7 +155,7 @@ func TestWrongParams(t *testing.T) {
 		{"tandem/tools/call", call(map[string]any{"callId": "twice"}), -32602},
 		{"tandem/tools/call", call(map[string]any{"apply": "somewhere"}), -32602},
 		{"tandem/changes/undo", map[string]any{"sessionId": s, "scope": "universe"}, -32602},
-		{"tandem/session/fork", map[string]any{"sessionId": s}, -32601},
+		{"tandem/session/none", map[string]any{"sessionId": s}, -32601},
 	} {
 		if e := r.refused(c.method, c.params); e.Code != c.code {
 			t.Errorf("%s %v: %v, want %d", c.method, c.params, e, c.code)
