@@ -500,10 +500,11 @@ wait 60s
 // kill ends the servers of a workspace the hard way.
 func kill(t *testing.T, e *terminal, n int) {
 	t.Helper()
-	servers := e.servers()
-	if len(servers) != n {
-		t.Fatalf("servers: %v", servers)
-	}
+	var servers []string
+	e.until(fmt.Sprintf("there are %d servers", n), func() bool { // what one starts begins in its folder
+		servers = e.servers()
+		return len(servers) == n
+	})
 	for _, p := range servers {
 		pid := 0
 		if _, err := fmt.Sscan(filepath.Base(p), &pid); err != nil {

@@ -344,10 +344,7 @@ func TestNvimEndTakesTheServerAlong(t *testing.T) {
 			e := session(t, nvim, "auto", "say up\nwait 60s\n", options{files: files, open: "a.txt"})
 			e.ex("Tandem go")
 			e.see(`(?m)│ up *$`)
-			pid := e.servers()
-			if len(pid) != 1 {
-				t.Fatalf("servers: %v", pid)
-			}
+			e.until("there is one server", func() bool { return len(e.servers()) == 1 }) // what it starts begins in its folder
 			end(e)
 			e.until("the server has ended", func() bool { return len(e.servers()) == 0 })
 		}
