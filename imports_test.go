@@ -55,7 +55,7 @@ var rooms = map[string]room{
 	},
 	"lspserver/backend": {
 		[]string{
-			"lspserver/languages", "lspserver/workspace", "lspserver/review", "agent", "agent/config", "agent/model", "agent/prompt", "agent/store",
+			"lspserver/languages", "lspserver/workspace", "lspserver/review", "agent", "agent/config", "agent/custom", "agent/model", "agent/prompt", "agent/store",
 			"tools", "tools/foreign", "tools/gate", "tools/mcp", "tools/outputs", "tools/plugin", "tools/run", "filetime", "filetime/disk", "filetime/text", "filetime/text/show", "filetime/watch",
 			"sandbox", "sandbox/effects", "sandbox/search/index", "sandbox/tree",
 		},
@@ -103,6 +103,7 @@ var rooms = map[string]room{
 	"agent/prompt":         {[]string{"filetime/text/show", "sandbox/lazy"}, "a prompt is made of plain data"},
 	"agent/model":          {nil, "the door to models is an interface"},
 	"agent/model/*":        {[]string{"agent/model", "agent/model/wire"}, "one vendor knows nothing of another"},
+	"agent/custom":         {[]string{"filetime/text/show", "sandbox/lazy", "tools/gate"}, "a command is a value, whoever reads its file"},
 	"agent/window":         {[]string{"agent/model"}, "what a model is sent is a value, whoever fills it"},
 	"agent/store":          {[]string{"filetime/disk"}, "it keeps what it is given and knows no meaning"},
 	"agent/model/registry": {[]string{"agent/config", "agent/model/..."}, "it finds the model that a name stands for"},
@@ -312,7 +313,7 @@ var libraries = map[string][]string{
 	"github.com/sashabaranov/go-openai":               {"agent/model/openaichat", "agent/model/openai"},
 	"github.com/tailscale/hujson":                     {"agent/config", "tools/syntax"},
 	"github.com/pelletier/go-toml/v2":                 {"tools/syntax"},
-	"go.yaml.in/yaml/v4":                              {"tools/syntax"},
+	"go.yaml.in/yaml/v4":                              {"tools/syntax", "agent/custom"}, // front matter
 	"modernc.org/sqlite":                              {"agent/store"},
 	"github.com/klauspost/compress":                   {"agent/store"},
 	"github.com/bmatcuk/doublestar/v4":                {"tools/gate"},

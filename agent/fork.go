@@ -10,7 +10,7 @@ import (
 
 	"tandem/agent/model"
 	"tandem/agent/store"
-	texts "tandem/filetime/text"
+	"tandem/filetime"
 	"tandem/filetime/text/show"
 )
 
@@ -157,18 +157,22 @@ func Checkpoints(st store.Store, id string) ([]Checkpoint, error) {
 			if hashes[0] == hashes[1] {
 				continue
 			}
-			var kept [2]texts.Text
+			var kept filetime.LandedFile
 			err := error(nil)
 			for i, hash := range hashes {
 				var s string
 				if hash != "" && err == nil {
 					s, err = st.Blob(hash)
 				}
-				kept[i] = texts.New(s)
+				if i == 0 {
+					kept.Before = kept.Before.Replace(0, 0, s)
+				} else {
+					kept.After = kept.After.Replace(0, 0, s)
+				}
 			}
 			switch {
 			case err == nil:
-				d := show.Diff(path, kept[0], kept[1], show.Options{MaxBytes: 1})
+				d := show.Diff(path, kept.Before, kept.After, show.Options{MaxBytes: 1})
 				c.Additions, c.Deletions = c.Additions+d.Additions, c.Deletions+d.Deletions
 			case !errors.Is(err, store.ErrGone):
 				return nil, err

@@ -464,7 +464,7 @@ func TestRulesNearestWins(t *testing.T) {
 		return model.Response{Stop: model.StopCalls}, nil
 	})
 	s = session(t, &client{}, opener{"main": m}, func(o *setup) {
-		o.Files, o.Rules, o.More = files, "My own rules.", []string{"/lib"}
+		o.Files, o.Own.Rules, o.More = files, "My own rules.", []string{"/lib"}
 	})
 	in := text("go")
 	in.Blocks = append(in.Blocks, prompt.Block{Type: "resource_link", URI: "file:///home/ann/web/page.ts"})

@@ -15,9 +15,6 @@ import (
 	"tandem/tools/web"
 )
 
-// Commands are the prompts of the session's MCP servers, which a person calls by /name at the beginning of a message.
-func (s *Session) Commands() []mcp.Prompt { return s.servers.Prompts() }
-
 // Resources are those of the session's MCP servers, which a person mentions by @server:uri.
 func (s *Session) Resources() []mcp.Resource { return s.servers.Resources() }
 
@@ -29,10 +26,10 @@ func (e *CommandError) Error() string { return e.Why }
 // maxMentions is how many resources one message may mention.
 const maxMentions = 16
 
-// command parses the beginning of a message that calls a prompt: the name of the prompt, and what follows it.
+// command parses the beginning of a message that calls a command: its name, and what follows it.
 func command(text string) (name, rest string, ok bool) {
 	const blanks = " \t\n\f\r"
-	text, ok = strings.CutPrefix(strings.TrimLeft(text, blanks), "/"+mcp.Commands)
+	text, ok = strings.CutPrefix(strings.TrimLeft(text, blanks), "/")
 	end := strings.IndexFunc(text, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
@@ -41,7 +38,7 @@ func command(text string) (name, rest string, ok bool) {
 	}
 	name, text = text[:end], text[end:]
 	rest = strings.TrimLeft(text, blanks)
-	return mcp.Commands + name, rest, ok && name != "" && (text == "" || rest != text)
+	return name, rest, ok && name != "" && (text == "" || rest != text)
 }
 
 // expand has the turn's message say what it names of MCP servers: the text of the prompt that it calls, in the place of the command, and
@@ -50,8 +47,8 @@ func command(text string) (name, rest string, ok bool) {
 func (t *Turn) expand(ctx context.Context) error {
 	blocks := slices.Clone(t.in.Blocks)
 	mentions := t.mentions(blocks)
-	if i := slices.IndexFunc(blocks, func(b prompt.Block) bool { return b.Type == "text" && strings.TrimSpace(b.Text) != "" }); i >= 0 {
-		if name, rest, ok := command(blocks[i].Text); ok {
+	if i := firstText(blocks); i >= 0 {
+		if name, rest, ok := command(blocks[i].Text); ok && strings.HasPrefix(name, mcp.Commands) && name != mcp.Commands {
 			said, err := t.called(ctx, name, rest)
 			if err != nil {
 				return err

@@ -9,7 +9,7 @@ import (
 
 // TestCommand parses the beginnings of messages as the pattern of a command says.
 func TestCommand(t *testing.T) {
-	pattern := regexp.MustCompile(`^\s*/(mcp__[A-Za-z0-9_-]+)(?:\s+|$)`)
+	pattern := regexp.MustCompile(`^\s*/([A-Za-z0-9_-]+)(?:\s+|$)`)
 	texts := rapid.StringOf(rapid.SampledFrom([]rune(" \t\n\v/mc_-aZ9é\u00a0")))
 	head := rapid.SampledFrom([]string{"", "/mcp__", " /mcp__x", "\n/mcp__a_b", "/mcp_"})
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"tandem/agent/custom"
 	"tandem/agent/model"
 	"tandem/agent/store"
 	"tandem/filetime"
@@ -23,8 +24,7 @@ type Options struct {
 	ID string
 	// Cwd is the absolute base of relative paths.
 	Cwd string
-	// Rules is the text of the user's own rules file; may be empty.
-	Rules string
+	Own Own
 	// Tools gives the present set of tools; it is called before each request to a model and before each call begins.
 	Tools     func() *tools.Set
 	Client    Client
@@ -40,6 +40,12 @@ type Options struct {
 	Locale string
 	Now    func() time.Time
 	Log    *slog.Logger
+}
+
+// Own is what a person has written for their agent, for all folders. Both may be empty.
+type Own struct {
+	Rules    string // the text of their rules file
+	Commands []custom.Source
 }
 
 // Start is what a session begins with. All of it may change later, by a method of the session.

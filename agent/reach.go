@@ -198,6 +198,20 @@ func (r *reach) shows(path string) bool {
 	return err == nil && !prompt.Private(path) && !prompt.Private(real.Path())
 }
 
+// names are those in a folder that the model may list without permission.
+func (r *reach) names(dir string) ([]string, error) {
+	place, err := r.current().Readable(dir)
+	if err != nil {
+		return nil, err
+	}
+	d, err := place.Dir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }() // it was only read
+	return d.Readdirnames(-1)
+}
+
 // secret says that a path names a file that usually holds keys.
 func (r *reach) secret(path string) bool {
 	if len(path) > 4096 || strings.ContainsAny(path, "\n\x00") {

@@ -26,6 +26,7 @@ type rights struct {
 	grants    []gate.Rule  // of this session alone
 	mode      gate.Mode
 	chosen    bool               // the mode, by the user for this session, so that it does not follow the configuration
+	limit     gate.Mode          // of the running turn, "" for none
 	questions map[*question]bool // that wait for an answer
 	rejected  rejections
 	launches  map[string]bool // the launches of MCP servers that a person has allowed
@@ -72,6 +73,9 @@ func (r *rights) configure(s Settings) (followed gate.Mode) {
 // decide makes the policy anew. r.mu is held.
 func (r *rights) decide() {
 	mode, rules := r.mode, slices.Concat(RulesOf(r.settings.Config, r.settings.Sources), r.grants)
+	if r.limit != "" {
+		mode = mode.AtMost(r.limit)
+	}
 	if r.settings.AskAlways {
 		mode = mode.AtMost(gate.ModeAsk)
 		rules = slices.DeleteFunc(rules, func(r gate.Rule) bool { return r.Effect == gate.Allow })
@@ -110,6 +114,16 @@ func (r *rights) setMode(m gate.Mode, chosen bool) (changed bool, err error) {
 	r.mode, r.chosen = m, chosen
 	r.decide()
 	return changed, nil
+}
+
+// limitTo has the running turn do no more than a mode, whatever the session's is; "" ends that.
+func (r *rights) limitTo(m gate.Mode) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.limit != m {
+		r.limit = m
+		r.decide()
+	}
 }
 
 // granted are the rules that hold in this session alone.

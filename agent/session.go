@@ -125,8 +125,8 @@ func (s *Session) systemPrompt(began time.Time) string {
 			sys.Tools = append(sys.Tools, spec.Name)
 		}
 	}
-	if s.o.Rules != "" {
-		sys.Rules = append(sys.Rules, prompt.Rule{Text: s.o.Rules})
+	if s.o.Own.Rules != "" {
+		sys.Rules = append(sys.Rules, prompt.Rule{Text: s.o.Own.Rules})
 	}
 	for _, text := range s.window.Instructions() {
 		sys.Rules = append(sys.Rules, prompt.Rule{Text: text})
@@ -135,6 +135,9 @@ func (s *Session) systemPrompt(began time.Time) string {
 		if rule, ok := s.reach.rules.of(s.ctx, folder); ok {
 			sys.Rules = append(sys.Rules, rule)
 		}
+	}
+	for _, k := range s.skills() {
+		sys.Skills = append(sys.Skills, prompt.Skill{Name: k.Name, Description: k.Description, Path: k.Path, Shared: k.Shared})
 	}
 	return sys.Render()
 }
@@ -316,6 +319,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	if err := s.reach.intact(); err != nil {
 		return err
 	}
+	t.chooses()
 	m, err := t.find()
 	if err != nil {
 		return err
@@ -389,6 +393,7 @@ func (t *Turn) find() (model.Model, error) {
 func (t *Turn) end() {
 	t.cancel()
 	t.kill()
+	t.s.rights.limitTo("")
 	t.s.mu.Lock()
 	t.s.running, t.over = nil, true
 	t.s.mu.Unlock()

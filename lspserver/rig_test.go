@@ -84,7 +84,7 @@ type update struct {
 	SessionID string
 	Update    struct {
 		SessionUpdate, ToolCallID, Title, Status string
-		Content, RawInput                        json.RawMessage
+		Content, RawInput, AvailableCommands     json.RawMessage
 		Meta                                     struct {
 			Tandem struct{ State, Phase, Summary, Error string }
 		} `json:"_meta"`

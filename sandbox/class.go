@@ -134,7 +134,7 @@ var classes = sync.OnceValue(func() *table {
 	// Files that programs execute without a question: hooks, settings of editors and agents, jobs,
 	// shells, package managers; and instructions for models.
 	add(LaterCode, anywhere, `.gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .lefthook.yml
-		*.code-workspace .vscode .idea .zed .fleet .helix .cursor .cursorrules .windsurf .windsurfrules .claude .claude.json .gemini .codex .continue
+		*.code-workspace .vscode .idea .zed .fleet .helix .cursor .cursorrules .windsurf .windsurfrules .claude .claude.json .agents .gemini .codex .continue
 		.aider.conf.yml .mcp.json .devcontainer .devcontainer.json
 		.github/workflows .github/actions .gitlab-ci.yml .circleci .travis.yml
 		.envrc .envrc.* .direnv .tool-versions .mise.toml mise.toml .mise .asdfrc

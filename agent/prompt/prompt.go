@@ -30,6 +30,15 @@ type System struct {
 	Tools []string
 	// Rules are the person's own and those of the workspace's folders, the nearest last.
 	Rules []Rule
+	// Skills are instructions that the model reads when it needs them.
+	Skills []Skill
+}
+
+// Skill is a file with instructions for a kind of work.
+type Skill struct {
+	Name, Description, Path string
+	// Shared says that it comes with the workspace.
+	Shared bool
 }
 
 // BeforeBash names the tools on offer that do what a model would else do with bash, which is on offer too.
@@ -61,10 +70,28 @@ func (s System) Render() string {
 	for _, r := range s.Rules {
 		rules += "\n\n" + r.String()
 	}
+	if len(s.Skills) > 0 {
+		rules += "\n\nSkills: before work that one of these is for, read its file with read_file and go by it. It allows nothing that is not allowed without it."
+		for _, k := range s.Skills {
+			from := ""
+			if k.Shared {
+				from = ", of this workspace"
+			}
+			rules += fmt.Sprintf("\n- %s (%s%s): %s", k.Name, s.within(k.Path), from, foreign(k.Description))
+		}
+	}
 	return strings.NewReplacer(
 		"{{root}}", s.Root, "{{more}}", more, "{{date}}", s.Date.Format("Mon 2006-01-02"), "{{platform}}", s.Platform,
 		"{{instead of bash}}", instead, "{{rules}}", rules,
 	).Replace(systemText)
+}
+
+// within is a path as the model is to name it.
+func (s System) within(path string) string {
+	if rel, err := filepath.Rel(s.Root, path); err == nil && filepath.IsLocal(rel) {
+		return name(filepath.ToSlash(rel))
+	}
+	return name(path)
 }
 
 // Block is one part of a user's message; the types are those of the Agent Client Protocol.

@@ -48,7 +48,8 @@ type Session struct {
 	// CacheKey is the key of the session's prompt cache at the model's service.
 	CacheKey         string
 	Created, Updated time.Time
-	// Parent is the session that this one was forked from, At the last turn that they share; set by Fork alone. A fork of no turn has At 0.
+	// Parent is the session that this one was forked from, At the last turn that they share, 0
+	// for none. Fork alone sets them.
 	Parent string
 	At     int
 	// PID is the living process that holds the session, else 0. It is computed, not stored.
@@ -159,8 +160,8 @@ type Store interface {
 
 	// Save inserts or updates a session and locks it.
 	Save(s Session) error
-	// Fork inserts the session s, which this store locks, with the entries of the session from up to turn at, decisions left out. It
-	// ignores the lock of from.
+	// Fork inserts the session s, which this store locks, with the entries of the session from up
+	// to turn at, decisions left out. It ignores the lock of from.
 	Fork(from string, at int, s Session) error
 	// Take locks a session and gives it with its entries.
 	Take(id string) (Session, []Entry, error)

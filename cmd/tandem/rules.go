@@ -4,23 +4,56 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 
 	"tandem/agent/config"
+	"tandem/agent/custom"
 	"tandem/agent/prompt"
 )
 
 // userRules are the user's own rules for every session: the file AGENTS.md beside their
 // configuration.
 func userRules(getenv func(string) string, log *slog.Logger) string {
-	beside := config.UserFile(getenv)
-	if beside == "" {
+	folder := userFolder(getenv)
+	if folder == "" {
 		return ""
 	}
-	path := filepath.Join(filepath.Dir(beside), prompt.RulesFile)
+	path := filepath.Join(folder, prompt.RulesFile)
 	text, err := config.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Warn("the rules cannot be read", "path", path, "error", config.Reason(err))
 	}
 	return string(text)
+}
+
+// userFolder is the folder of the user's configuration, "" without a home folder.
+func userFolder(getenv func(string) string) string {
+	if beside := config.UserFile(getenv); beside != "" {
+		return filepath.Dir(beside)
+	}
+	return ""
+}
+
+// userCommands are the user's own commands, beside their configuration.
+func userCommands(getenv func(string) string) []custom.Source {
+	folder := userFolder(getenv)
+	if folder == "" {
+		return nil
+	}
+	dir := filepath.Join(folder, "commands")
+	return []custom.Source{{
+		Dir: dir,
+		List: func() (names []string, err error) {
+			entries, err := os.ReadDir(dir)
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+			return names, err
+		},
+		Read: func(name string) (string, error) {
+			text, err := config.ReadFile(filepath.Join(dir, name))
+			return string(text), err
+		},
+	}}
 }

@@ -88,14 +88,15 @@ const errNoStdio = usageError("serve needs --stdio: it talks to editors over sta
 func (c *cli) options(log *slog.Logger, hide func(key string)) lspserver.Options {
 	keys := &keyCommands{hide: hide}
 	return lspserver.Options{Version: version, Options: backend.Options{
-		Inputs: c.inputs(""),
-		Opener: opener(keys.output),
-		Key:    registry.Keys{Getenv: os.Getenv, Command: keys.output}.Find,
-		Opened: keys.add,
-		Rules:  func() string { return userRules(os.Getenv, log) },
-		Tools:  builtin.Tools(),
-		Runner: &sandbox.Local{Cache: state.Cache()},
-		Own:    state.Own, Quarantine: state.Quarantine, Scratch: state.Scratch, Pins: state.Pins,
+		Inputs:   c.inputs(""),
+		Opener:   opener(keys.output),
+		Key:      registry.Keys{Getenv: os.Getenv, Command: keys.output}.Find,
+		Opened:   keys.add,
+		Rules:    func() string { return userRules(os.Getenv, log) },
+		Commands: userCommands(os.Getenv),
+		Tools:    builtin.Tools(),
+		Runner:   &sandbox.Local{Cache: state.Cache()},
+		Own:      state.Own, Quarantine: state.Quarantine, Scratch: state.Scratch, Pins: state.Pins,
 		Log: log,
 	}}
 }

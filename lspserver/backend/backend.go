@@ -13,6 +13,7 @@ import (
 
 	"tandem/agent"
 	"tandem/agent/config"
+	"tandem/agent/custom"
 	"tandem/agent/model"
 	"tandem/agent/store"
 	"tandem/filetime"
@@ -40,6 +41,8 @@ type Options struct {
 	Opened func(folders ...string)
 	// Rules gives the text of the user's own rules file; it is called when a session begins. nil for none.
 	Rules func() string
+	// Commands are the folders of the user's own commands.
+	Commands []custom.Source
 	// Tools are the tools on offer.
 	Tools []tools.Tool
 	// Runner starts commands.

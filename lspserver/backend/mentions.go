@@ -149,7 +149,7 @@ func (b *Backend) Complete(ctx context.Context, id, prefix string, limit int) ([
 		}
 		folders, list = se.Folders(), &se.mentions
 		for _, c := range se.Commands() {
-			commands = append(commands, Mention{Label: c.Command, Insert: c.Command, Kind: MentionCommand})
+			commands = append(commands, Mention{Label: c.Name, Insert: c.Name, Kind: MentionCommand})
 		}
 		for _, r := range se.Resources() {
 			more = append(more, Mention{Label: r.Mention, Insert: r.Mention, Kind: MentionResource})

@@ -22,7 +22,6 @@ import (
 	"tandem/sandbox"
 	"tandem/tools"
 	"tandem/tools/gate"
-	"tandem/tools/mcp"
 	"tandem/tools/outputs"
 )
 
@@ -42,7 +41,7 @@ type Session struct {
 	extra, lacks []tools.Tool
 	// met says that the client knows the session, commands are those that it was told of; under telling.
 	met      bool
-	commands []mcp.Prompt
+	commands []agent.Command
 	mentions listing // below the session's folders
 }
 
@@ -140,8 +139,9 @@ func (b *Backend) begin(se *Session, at agent.Start) error {
 		Servers:  agent.Servers{Named: se.servers, Proposed: b.proposals, Changed: b.serversChanged(se)},
 		Attended: b.client.Attended, Locale: b.client.Locale, Now: b.o.Now, Log: b.log.With("session", se.id),
 	}
+	o.Own.Commands = b.o.Commands
 	if b.o.Rules != nil {
-		o.Rules = b.o.Rules()
+		o.Own.Rules = b.o.Rules()
 	}
 	if b.o.Pins != nil {
 		o.Servers.Pins = b.o.Pins(at.Config)

@@ -259,9 +259,9 @@ func Jobs(s *agent.Session) []protocol.JobState {
 func Commands(s *agent.Session) []protocol.Command {
 	out := []protocol.Command{}
 	for _, p := range s.Commands() {
-		c := protocol.Command{Name: p.Command, Description: cmp.Or(p.Description, p.Title, p.Command)}
-		if hint := p.Hint(); hint != "" {
-			c.Input = &protocol.CommandInput{Hint: hint}
+		c := protocol.Command{Name: p.Name, Description: cmp.Or(p.Description, p.Name)}
+		if p.Hint != "" {
+			c.Input = &protocol.CommandInput{Hint: p.Hint}
 		}
 		out = append(out, c)
 	}
