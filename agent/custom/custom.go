@@ -100,6 +100,9 @@ func (s Source) command(base, entry string) (c Command, err error) {
 	if c.Mode != "" && !c.Mode.Known() {
 		return c, fmt.Errorf("there is no mode %q", f.Mode)
 	}
+	if s.Shared && strings.HasPrefix(c.Model, "script") {
+		return c, errors.New("what comes with a workspace names no script as its model: that would make calls which nobody has asked for")
+	}
 	if strings.TrimSpace(body) == "" {
 		return c, errors.New("it says nothing")
 	}

@@ -146,6 +146,8 @@ func TestSources(t *testing.T) {
 	write(t, filepath.Join(shared.Dir, "fix.md"), "Theirs.")
 	write(t, filepath.Join(shared.Dir, "try.md"), "Try.")
 	write(t, filepath.Join(shared.Dir, "keys.md"), "Keys.")
+	write(t, filepath.Join(shared.Dir, "script.md"), "---\nmodel: script:./x\n---\nRun.")
+	write(t, filepath.Join(own.Dir, "script2.md"), "---\nmodel: script:./x\n---\nRun.")
 	shared.Shared = true
 	read := shared.Read
 	shared.Read = func(name string) (string, error) {
@@ -155,10 +157,10 @@ func TestSources(t *testing.T) {
 		return read(name)
 	}
 	found, wrong := Commands(own, shared, source(filepath.Join(own.Dir, "none")))
-	if len(found) != 2 || found[0].Message("") != "Own." || found[0].Shared || found[1].Name != "try" || !found[1].Shared {
+	if len(found) != 3 || found[0].Message("") != "Own." || found[0].Shared || found[1].Name != "script2" || found[2].Name != "try" || !found[2].Shared {
 		t.Errorf("%+v", found)
 	}
-	if len(wrong) != 1 || !strings.Contains(wrong[0], "keys.md cannot be used: it may not be read") {
+	if len(wrong) != 2 || !strings.Contains(wrong[0], "keys.md cannot be used: it may not be read") || !strings.Contains(wrong[1], "names no script") {
 		t.Errorf("%q", wrong)
 	}
 	for i := range maxFiles + 1 {
