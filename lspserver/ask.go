@@ -162,6 +162,11 @@ func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 	offer := func(title string, at lsp.Range, text string) {
 		out = append(out, commandOf(commandAsk, title, protocol.AskTarget{URI: u, Range: &at, Text: text}))
 	}
+	for _, se := range s.b.All() {
+		if se.Busy() {
+			out = append(out, commandOf(commandStop, "Tandem: stop the agent", protocol.ReviewTarget{SessionID: se.ID()}))
+		}
+	}
 	lines := s.linesOf(u)
 	if said := s.asksFor(u, fromPosition(p.Range.Start)); said != "" {
 		offer("Tandem: do what this comment says", p.Range, fmt.Sprintf(

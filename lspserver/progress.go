@@ -23,6 +23,7 @@ import (
 type progress struct {
 	notify func(value lsp.LSPAny)
 	title  string
+	over   func() // it is not to be cancelled any more; nil for a client without progress
 
 	mu     sync.Mutex
 	begun  bool
@@ -34,8 +35,8 @@ type progress struct {
 // calm is how long what a call tells of itself waits: the newest goes out then.
 const calm = 200 * time.Millisecond
 
-// newProgress creates the token and begins the progress.
-func (s *server) newProgress(title string) *progress {
+// newProgress creates the token and begins the progress of a turn, which the client may cancel.
+func (s *server) newProgress(title string, cancel func()) *progress {
 	if !s.client.progress {
 		return &progress{}
 	}
@@ -44,6 +45,8 @@ func (s *server) newProgress(title string) *progress {
 		title:  cut("Tandem: "+s.oneLine(title), titleLine),
 		notify: func(v lsp.LSPAny) { notify(s, protocol.Progress, lsp.ProgressParams{Token: token, Value: v}) },
 	}
+	s.turns.Store(string(token), cancel)
+	p.over = func() { s.turns.Delete(string(token)) }
 	s.b.Later(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
@@ -114,10 +117,21 @@ func (p *progress) report() {
 
 // ended ends the progress with a message.
 func (p *progress) ended(how string) {
+	if p.over != nil {
+		p.over()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.end = how; p.begun {
 		p.notify(protocol.ProgressEnd(how))
+	}
+}
+
+// progressCancelled stops the turn of a progress. One that is over has none.
+func (s *server) progressCancelled(_ context.Context, p lsp.WorkDoneProgressCancelParams) {
+	token, _ := p.Token.(lsp.String)
+	if cancel, ok := s.turns.Load(string(token)); ok {
+		cancel.(func())()
 	}
 }
 

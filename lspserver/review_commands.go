@@ -21,11 +21,12 @@ const (
 	commandRejectFile = "tandem.rejectFile"
 	commandAcceptAll  = "tandem.acceptAll"
 	commandUndoTurn   = "tandem.undoTurn"
+	commandStop       = "tandem.stop"
 )
 
 func commands() []string {
 	return []string{
-		commandAccept, commandReject, commandAcceptFile, commandRejectFile, commandAcceptAll, commandUndoTurn, commandAsk,
+		commandAccept, commandReject, commandAcceptFile, commandRejectFile, commandAcceptAll, commandUndoTurn, commandStop, commandAsk,
 	}
 }
 
@@ -154,6 +155,9 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 			return nil, invalid("The argument of %s is {sessionId, uri, hunkId, turn}: %v", p.Command, err)
 		}
 	}
+	if p.Command == commandStop {
+		return nil, s.stop(t.SessionID)
+	}
 	if !s.client.plain {
 		return s.review(ctx, p.Command, t)
 	}
@@ -164,6 +168,21 @@ func (s *server) executeCommand(ctx context.Context, p lsp.ExecuteCommandParams)
 		}
 	})
 	return nil, nil
+}
+
+// stop stops the turn of a session, or all turns.
+func (s *server) stop(session string) error {
+	if session != "" {
+		se, err := s.b.Find(session)
+		if err == nil {
+			se.Cancel()
+		}
+		return err
+	}
+	for _, se := range s.b.All() {
+		se.Cancel()
+	}
+	return nil
 }
 
 // review does what a command about changes says. What is left as it is comes as a message, too.

@@ -84,6 +84,7 @@ type server struct {
 	order     changeOrder
 	questions *questions
 	asked     askers
+	turns     sync.Map // what stops the turn of a progress, by its token
 }
 
 // client is the editor's description in initialize.

@@ -28,6 +28,7 @@ func (s *server) sessionRoutes(r *wire.Router) {
 	handle(r, protocol.SessionNew, s.newSession)
 	handle(r, protocol.SessionList, s.listSessions)
 	handle(r, protocol.SessionLoad, s.loadSession)
+	handleNote(r, protocol.WindowWorkDoneProgressCancel, s.progressCancelled)
 	handle(r, protocol.SessionFork, s.forkSession)
 	handle(r, protocol.SessionCheckpoints, s.checkpoints)
 	handle(r, protocol.SessionRestore, s.restoreSession)
@@ -121,7 +122,7 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 		defer s.b.TellCommands(se) // a person may have written one meanwhile, or the agent for them
 		var progress *progress
 		result, err := run(ctx, func() {
-			progress = s.newProgress(title)
+			progress = s.newProgress(title, se.Cancel)
 			viewOf(se).progress.Store(progress)
 		})
 		if err != nil {

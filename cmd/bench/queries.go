@@ -40,6 +40,9 @@ func queries() []query {
 				q.args["type"], q.flags = value, append(q.flags, "-t"+value)
 			}
 		}
+		if strings.HasSuffix(pattern, "$") {
+			q.flags = append(q.flags, "--crlf") // the end of a line is there for grep, too, where lines end with \r\n
+		}
 		out = append(out, q)
 	}
 	add("nomatch_lit", "zz_no_such_text_zz", "literal")

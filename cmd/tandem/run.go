@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,18 +17,30 @@ import (
 	"tandem/lspserver/logs"
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/terminal"
+	"tandem/tools"
 	"tandem/tools/words"
 )
 
 type runCmd struct {
-	Prompt   []string `arg:"" help:"The prompt."`
+	Prompt   []string `arg:"" help:"The prompt; - reads it from standard input."`
 	Continue bool     `help:"Continue the folder's most recent session."`
 	Cwd      string   `help:"Folder to work in." default:"." type:"existingdir"`
 	Verbose  bool     `short:"v" help:"Print the log."`
 }
 
-// Run runs one turn and prints the answer on standard output, all else on standard error.
+// Run runs one turn and prints the answer on standard output, all else on standard error. It fails where changes were refused and none was
+// made: who runs it in a script has nothing then.
 func (r *runCmd) Run(ctx context.Context, c *cli) error {
+	prompt := strings.Join(r.Prompt, " ")
+	if prompt == "-" {
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return fmt.Errorf("standard input cannot be read: %w", err)
+		}
+		if prompt = strings.TrimSpace(string(text)); prompt == "" {
+			return errors.New("standard input has no prompt")
+		}
+	}
 	p := terminal.NewPrinter(terminal.Stdout(), terminal.Stderr(), terminal.Controlling())
 	cl, session, err := c.dial(ctx, dialOptions{folder: r.Cwd, storeSession: true, resumeLast: r.Continue, verbose: r.Verbose}, p)
 	if err != nil {
@@ -41,7 +54,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	var result protocol.PromptResult
 	err = cl.Call(context.WithoutCancel(ctx), "tandem/session/prompt", protocol.PromptParams{
 		SessionID: session.SessionID,
-		Prompt:    []protocol.ContentBlock{{Type: "text", Text: strings.Join(r.Prompt, " ")}},
+		Prompt:    []protocol.ContentBlock{{Type: "text", Text: prompt}},
 	}, &result)
 	p.End()
 	if err != nil {
@@ -50,7 +63,11 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	p.Infof("%s (%d tokens in, %d out)", words.Ending(result.StopReason), result.Usage.InputTokens, result.Usage.OutputTokens)
 	switch result.StopReason {
 	case "end_turn":
-		return nil
+		n := p.Refused()
+		if n == 0 {
+			return nil
+		}
+		p.Infof("! Nothing was changed; refused: %s.", tools.Count(n, "change"))
 	case "cancelled":
 		return exitCodeError(130)
 	}

@@ -24,7 +24,7 @@ func NewDeleteFile(u uri.URI) *lsp.DeleteFile {
 
 // ProgressBegin is the value of the first $/progress of a turn.
 func ProgressBegin(title, message string) lsp.LSPAny {
-	return progress(lsp.WorkDoneProgressBegin{Kind: "begin", Title: title, Message: some(message)})
+	return progress(lsp.WorkDoneProgressBegin{Kind: "begin", Title: title, Message: some(message), Cancellable: new(true)})
 }
 
 // ProgressReport is the value of a $/progress between the first and the last.

@@ -154,6 +154,8 @@ var (
 		"Errors and hints in a file of the configuration, to clients that declare it.")
 	WindowWorkDoneProgressCreate = askClient[lsp.WorkDoneProgressCreateParams, None]("window/workDoneProgress/create",
 		"Announces the progress of a turn, to a client that shows progress.")
+	WindowWorkDoneProgressCancel = tell[lsp.WorkDoneProgressCancelParams]("window/workDoneProgress/cancel",
+		"Stops the turn that the progress is of, as tandem/session/cancel does.")
 	Progress = tellClient[lsp.ProgressParams]("$/progress", "A turn: its prompt with the begin, a sentence on how it ended with "+
 		"the end, and to a client that did not declare experimental.tandem each call with a report.")
 )
@@ -162,7 +164,7 @@ func lifecycle() []route {
 	return []route{
 		Initialize, Initialized, Shutdown, Exit, CancelRequest, SetTrace, LogTrace, WorkspaceDidChangeConfiguration,
 		WorkspaceDidChangeWorkspaceFolders, WorkspaceConfiguration, WindowShowMessageRequest, WindowShowMessage,
-		WindowLogMessage, TextDocumentPublishDiagnostics, WindowWorkDoneProgressCreate, Progress,
+		WindowLogMessage, TextDocumentPublishDiagnostics, WindowWorkDoneProgressCreate, WindowWorkDoneProgressCancel, Progress,
 	}
 }
 
@@ -326,8 +328,8 @@ var (
 		"The same at a range, as quick fixes.")
 	WorkspaceExecuteCommand = ask[lsp.ExecuteCommandParams, lsp.LSPAny]("workspace/executeCommand",
 		"tandem.acceptHunk, tandem.rejectHunk, tandem.acceptFile, tandem.rejectFile, tandem.acceptAll (answered as "+
-			"tandem/changes/accept and reject) and tandem.undoTurn (as tandem/changes/undo), whose argument is a "+
-			"ReviewTarget. Without one they are about the only change, the only file with changes or the last turn; "+
+			"tandem/changes/accept and reject), tandem.undoTurn (as tandem/changes/undo) and tandem.stop (as "+
+			"tandem/session/cancel; all turns that run if it names no session), whose argument is a ReviewTarget. Without one they are about the only change, the only file with changes or the last turn; "+
 			"where there are several the answer is null and window/showMessage says what to do. What stays is also "+
 			"told so. A client that did not declare experimental.tandem is answered null at once: many tell of no change "+
 			"while they wait for an answer. tandem.ask, whose argument is an AskTarget, begins a turn and answers null at "+

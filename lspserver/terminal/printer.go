@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,6 +31,8 @@ type Printer struct {
 	take    func()     // takes back the question that stands
 	over    bool       // no question is asked any more
 	nobody  bool       // it was said that nobody can be asked
+	refused int        // calls that would have changed something
+	changed int        // those that may have
 }
 
 // NewPrinter makes a printer; person may be nil, then no question may come.
@@ -118,6 +121,13 @@ func (p *Printer) tell(up protocol.Update) {
 		if meta.State != "completed" {
 			return
 		}
+		switch {
+		case !slices.Contains([]string{"edit", "delete", "move", "execute"}, up.Kind):
+		case meta.Error == string(tools.GateDenied):
+			p.refused++
+		case up.Status == "completed":
+			p.changed++
+		}
 		p.newline()
 		mark := "✓"
 		if up.Status == "failed" {
@@ -133,6 +143,16 @@ func (p *Printer) tell(up protocol.Update) {
 			}
 		}
 	}
+}
+
+// Refused is how many changes were refused where none was made, else 0.
+func (p *Printer) Refused() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed > 0 {
+		return 0
+	}
+	return p.refused
 }
 
 // headline is a title with what came of it. A summary that names the call itself stands alone.
