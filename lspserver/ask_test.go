@@ -23,6 +23,7 @@ type plain struct {
 	messages []string
 	logs     []string
 	progress []string
+	token    any // of the last progress
 	asked    []string
 }
 
@@ -41,6 +42,7 @@ func startPlain(t *testing.T, script, mode string, capabilities map[string]any, 
 	o.Heard = func(method string, params json.RawMessage) {
 		var said struct {
 			Message string
+			Token   any
 			Value   struct{ Kind, Title, Message string }
 		}
 		_ = json.Unmarshal(params, &said)
@@ -52,6 +54,7 @@ func startPlain(t *testing.T, script, mode string, capabilities map[string]any, 
 		case "window/logMessage":
 			p.logs = append(p.logs, said.Message)
 		case "$/progress":
+			p.token = said.Token
 			p.progress = append(p.progress, strings.TrimSpace(said.Value.Kind+" "+said.Value.Title+said.Value.Message))
 		}
 	}
@@ -401,4 +404,60 @@ func TestFindingL1NoQuestionAmongKeys(t *testing.T) {
 		t.Error("Enter has allowed it")
 	}
 	p.end()
+}
+
+// A person without a plug-in stops the agent by the progress that the editor shows, by a code action in any file, or by a command of their own;
+// what is stopped says so, and nothing is offered once nothing runs.
+func TestFaultL1StopWithoutAPlugIn(t *testing.T) {
+	const script = "say Half.\nwait 10m\nsay Never.\n"
+	for name, stop := range map[string]func(p *plain){
+		"progress": func(p *plain) {
+			p.mu.Lock()
+			token := p.token
+			p.mu.Unlock()
+			p.Notify("window/workDoneProgress/cancel", map[string]any{"token": "tandem-none"})
+			p.Notify("window/workDoneProgress/cancel", map[string]any{"token": token})
+		},
+		"action": func(p *plain) {
+			for _, a := range p.actions("a.txt", 1) {
+				if a.Title == "Tandem: stop the agent" {
+					p.execute(a.Command, a.Arguments...)
+					return
+				}
+			}
+			p.t.Error("no code action stops it")
+		},
+		"command": func(p *plain) { p.execute("tandem.stop") },
+		"stranger": func(p *plain) {
+			if e := p.refused("workspace/executeCommand", map[string]any{"command": "tandem.stop", "arguments": []any{map[string]any{"sessionId": "s-none"}}}); e.Code != -32011 {
+				p.t.Errorf("%+v", e)
+			}
+			p.execute("tandem.stop")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startPlain(t, script, "auto", nil, conformance.Options{})
+			p.write("a.txt", "one\ntwo\n")
+			if err := p.Open("a.txt"); err != nil {
+				t.Fatal(err)
+			}
+			if len(p.actions("a.txt", 1)) != 0 {
+				t.Error("there is nothing to stop")
+			}
+			p.execute("tandem.ask", map[string]any{"uri": p.URI("a.txt"), "text": "Do it."})
+			until(t, "the turn shows", patience, func() bool { return len(p.list(&p.progress)) > 0 })
+			stop(p)
+			if said := p.said(1); !strings.Contains(said, "ancelled") && !strings.Contains(said, "topped") {
+				t.Errorf("a person is told %q", said)
+			}
+			until(t, "the end of the progress", patience, func() bool {
+				told := p.list(&p.progress)
+				return strings.HasPrefix(told[len(told)-1], "end ")
+			})
+			if len(p.actions("a.txt", 1)) != 0 {
+				t.Error("a turn that is over can be stopped")
+			}
+			p.end()
+		})
+	}
 }

@@ -279,6 +279,8 @@ type Error struct {
 	Kind    string
 	Status  int
 	Message string
+	// NeedsKey is set where a key is missing, or cannot be got.
+	NeedsKey bool
 	// Retryable is set if the same request may succeed later; After is the server's advice when, 0
 	// for none.
 	Retryable bool

@@ -28,8 +28,8 @@ type runCmd struct {
 	Verbose  bool     `short:"v" help:"Print the log."`
 }
 
-// Run runs one turn and prints the answer on standard output, all else on standard error. It fails where changes were refused and none was
-// made: who runs it in a script has nothing then.
+// Run runs one turn and prints the answer on standard output, all else on standard error. It fails
+// where changes were refused and none was made: who runs it in a script has nothing then.
 func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	prompt := strings.Join(r.Prompt, " ")
 	if prompt == "-" {

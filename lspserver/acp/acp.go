@@ -98,6 +98,7 @@ func (s *server) initialize(_ context.Context, p initializeParams) (map[string]a
 		"agentCapabilities": object{
 			"loadSession":         true,
 			"promptCapabilities":  object{"image": true, "embeddedContext": true},
+			"mcpCapabilities":     object{"http": true},
 			"sessionCapabilities": object{"list": object{}, "close": object{}, "delete": object{}, "additionalDirectories": object{}},
 		},
 		"agentInfo":   object{"name": "tandem", "title": "Tandem", "version": s.o.Version},

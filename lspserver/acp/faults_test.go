@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"tandem/agent"
 	"tandem/agent/config"
 	"tandem/agent/model"
 	"tandem/agent/model/script"
@@ -239,5 +240,25 @@ func TestFaultT18ChangedModel(t *testing.T) {
 	}
 	if got, want := turn(), []string{"says script/two"}; !slices.Equal(got, want) {
 		t.Errorf("a turn later: %q, want %q", got, want)
+	}
+}
+
+// What a client is answered: only a missing key is the request to sign in, and a sentence names the methods that the protocol has.
+func TestFaultL6CodesAndNames(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		code int
+		want string
+	}{
+		{backend.Refused(&model.Error{Kind: "unavailable", Message: "set a key", NeedsKey: true}), codeAuthRequired, "set a key"},
+		{backend.Refused(&model.Error{Kind: "unavailable", Message: "no such provider"}), wire.CodeInvalidParams, "no such provider"},
+		{backend.Refused(agent.ErrIdle), wire.CodeInvalidParams, "send this one with session/prompt"},
+		{&backend.Error{Kind: backend.UnknownSession, Message: "see tandem/session/list, tandem/session/new"}, codeNotFound, "see session/list, session/new"},
+		{&backend.Error{Kind: backend.SessionBusy, Message: "busy", PID: 7}, wire.CodeInvalidRequest, "busy"},
+	} {
+		got := toWireError(tt.err)
+		if codeOf(got) != tt.code || !strings.Contains(got.Error(), tt.want) || strings.Contains(got.Error(), "tandem/session") {
+			t.Errorf("%v: %d %v", tt.err, codeOf(got), got)
+		}
 	}
 }

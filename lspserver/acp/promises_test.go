@@ -250,7 +250,7 @@ func TestModelsOnOffer(t *testing.T) {
 			}
 			if _, refuses := tt.m.(refusingModels); refuses {
 				p := is{"sessionId": e.made.SessionID, "configId": "model", "value": "script/none"}
-				if err := e.Call(t.Context(), "session/set_config_option", p, nil); codeOf(err) != codeAuthRequired {
+				if err := e.Call(t.Context(), "session/set_config_option", p, nil); codeOf(err) != wire.CodeInvalidParams {
 					t.Errorf("a model that is not there: %v", err)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -44,10 +45,14 @@ func toWireError(err error) error {
 		return err
 	}
 	code := map[backend.Kind]int{
-		backend.UnknownSession: codeNotFound, backend.ModelUnavailable: codeAuthRequired,
-		backend.SessionBusy: wire.CodeInvalidRequest, backend.NotPermitted: wire.CodeInvalidRequest,
+		backend.UnknownSession: codeNotFound, backend.SessionBusy: wire.CodeInvalidRequest, backend.NotPermitted: wire.CodeInvalidRequest,
 	}
-	return &wire.Error{Code: cmp.Or(code[e.Kind], wire.CodeInvalidParams), Name: string(e.Kind), Message: err.Error(), PID: e.PID}
+	is := cmp.Or(code[e.Kind], wire.CodeInvalidParams)
+	if e.NeedsKey { // to a client it is the request to sign in
+		is = codeAuthRequired
+	}
+	said := strings.ReplaceAll(err.Error(), "tandem/session/", "session/") // the methods that a client has here
+	return &wire.Error{Code: is, Name: string(e.Kind), Message: said, PID: e.PID}
 }
 
 func invalid(format string, args ...any) error {

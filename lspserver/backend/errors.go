@@ -30,6 +30,8 @@ type Error struct {
 	Message string
 	// PID is the process that holds the session, if that is the reason.
 	PID int
+	// NeedsKey says of a ModelUnavailable that a person has to give a key.
+	NeedsKey bool
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -65,7 +67,7 @@ func Refused(err error) error {
 		return refuse(NotPermitted, "%s was deleted and made anew, or another folder was put in its place. Open the session again or "+
 			"begin a new one to work in it.", folder.Path)
 	case errors.As(err, &m):
-		return refuse(ModelUnavailable, "%s", m.Message)
+		return &Error{Kind: ModelUnavailable, Message: m.Message, NeedsKey: m.NeedsKey}
 	case errors.Is(err, agent.ErrBusy):
 		return refuse(SessionBusy, "The session is answering another prompt.")
 	case errors.Is(err, agent.ErrIdle):

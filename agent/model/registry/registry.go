@@ -133,6 +133,10 @@ func unavailable(format string, args ...any) error {
 	return &model.Error{Kind: "unavailable", Message: fmt.Sprintf(format, args...)}
 }
 
+func keyless(format string, args ...any) error {
+	return &model.Error{Kind: "unavailable", Message: fmt.Sprintf(format, args...), NeedsKey: true}
+}
+
 // Open gives the model called name, or the default one for "". Errors are *model.Error with Kind
 // "unavailable"; no request is sent, except that Discover asks services on this machine what they
 // have. Each call gives a model of its own: a script begins anew.
@@ -218,7 +222,7 @@ func (r *Registry) service(provider, id string) (s wire.Service, api string, err
 		return s, "", err
 	}
 	if key == "" && needsKey {
-		return s, "", unavailable("The provider %s needs a key: set the environment variable %s, or "+
+		return s, "", keyless("The provider %s needs a key: set the environment variable %s, or "+
 			"providers.%s.apiKeyCommand to a command that prints it.",
 			provider, cmp.Or(p.APIKeyEnv, variable(provider, "API_KEY")), provider)
 	}
@@ -237,7 +241,7 @@ func (r *Registry) service(provider, id string) (s wire.Service, api string, err
 func (r *Registry) key(provider string, p config.Provider) (string, error) {
 	key, err := Keys{r.Getenv, r.Command}.Find(p.APIKeyEnv, p.APIKeyCommand)
 	if err != nil {
-		return "", unavailable("The key of the provider %s is not available: providers.%s.apiKeyCommand %v.", provider, provider, err)
+		return "", keyless("The key of the provider %s is not available: providers.%s.apiKeyCommand %v.", provider, provider, err)
 	}
 	return key, nil
 }
