@@ -20,6 +20,7 @@ import (
 	"tandem/lspserver/protocol"
 	"tandem/lspserver/updates"
 	"tandem/lspserver/wire"
+	"tandem/tools/run"
 	"tandem/tools/words"
 )
 
@@ -300,9 +301,17 @@ func (a *answer) take() string {
 	return said
 }
 
-// plainly shows an event in a client without updates: notices.
+// plainly shows an event in a client without updates: notices, and what the editor cannot do, once for each file: the model may leave it out.
 func (v *view) plainly(e agent.Event) {
 	if e.Notice != "" {
 		v.s.say(lsp.MessageTypeInfo, failureLine, e.Notice)
+	}
+	if c := e.Call; c != nil && c.State == run.Completed && c.Result != nil && c.Plan != nil && c.Result.Reason == "no_apply_edit" {
+		for _, l := range c.Plan.Locations {
+			if _, told := v.unable.LoadOrStore(l.Path, true); !told {
+				v.s.warn(fmt.Sprintf("%s is open, and this editor takes no edits (workspace/applyEdit), so it was not changed. Close it and ask again.",
+					v.s.oneLine(v.s.b.Short(l.Path))))
+			}
+		}
 	}
 }

@@ -461,3 +461,22 @@ func TestFaultL1StopWithoutAPlugIn(t *testing.T) {
 		})
 	}
 }
+
+// A person whose editor takes no edits is told which open file was not changed, once, whatever the model says.
+func TestFaultL4EditorTakesNoEdits(t *testing.T) {
+	read, edit := `call read_file {"path": "a.txt"}`+"\n\n", `call edit_file {"path": "a.txt", "old_text": "one", "new_text": "1"}`+"\n\n"
+	p := startPlain(t, read+edit+edit+"say All done.\n", "auto", map[string]any{"workspace": map[string]any{"applyEdit": false}}, conformance.Options{})
+	p.write("a.txt", "one\n")
+	if err := p.Open("a.txt"); err != nil {
+		t.Fatal(err)
+	}
+	p.execute("tandem.ask", map[string]any{"uri": p.URI("a.txt"), "text": "Do it."})
+	if said := p.said(2); said != "Tandem: All done." {
+		t.Errorf("in the end %q", said)
+	}
+	if said := p.said(1); !strings.Contains(said, "a.txt is open, and this editor takes no edits") {
+		t.Errorf("a person is told %q", said)
+	}
+	p.disk("a.txt", "one\n")
+	p.end()
+}

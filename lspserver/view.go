@@ -1,6 +1,7 @@
 package lspserver
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"tandem/agent"
@@ -18,6 +19,7 @@ type view struct {
 	// progress is that of the latest turn; answer collects the model's text in a turn of tandem.ask.
 	progress atomic.Pointer[progress]
 	answer   answer
+	unable   sync.Map // the files of which a person was told that the editor takes no edits of them
 }
 
 func (f face) View(se *backend.Session) backend.View {
