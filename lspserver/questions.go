@@ -24,7 +24,8 @@ import (
 // user may be typing, and Enter chooses its first answer. Therefore:
 //
 //  1. The first answer refuses.
-//  2. No question appears within pause of a key; a didChange of the user's counts as a key (debounce).
+//  2. No question appears within pause of a key; a didChange of the user's counts as a key (debounce). A question that is
+//     closed or refused within pause of a key was answered by that key, and appears again.
 //  3. One question is on the screen at a time, since a second might replace it; the others wait in a FIFO queue. After
 //     slice without an answer it goes to the end of the queue, if another session's question waits.
 //  4. A command is shown in full before it can be allowed: the first page announces it, only the last page offers to run
@@ -51,6 +52,12 @@ type questions struct {
 
 // pause is the time without a key press before a question appears.
 const pause = 1500 * time.Millisecond
+
+// settle is how long after an answer the change comes of a key that gave it.
+const settle = 400 * time.Millisecond
+
+// mostAgain is how often a question that keys have answered appears again.
+const mostAgain = 5
 
 // slice is the time without an answer after which another session's question may replace a page.
 const slice = 2 * time.Minute
@@ -268,8 +275,31 @@ func (q *questions) show(ctx context.Context, t *turn, p lsp.ShowMessageRequestP
 	return picked, err
 }
 
-// ask sends one page after pause without a key press.
+// ask sends one page after pause without a key press, and again where a key has closed it or given its first answer.
 func (q *questions) ask(ctx context.Context, t *turn, kind lsp.MessageType, text string, answers []string) (picked string, err error) {
+	for range mostAgain {
+		picked, err = q.askOnce(ctx, t, kind, text, answers)
+		if err != nil || picked != "" && picked != answers[0] || !q.typedOver(ctx) {
+			break
+		}
+	}
+	return picked, err
+}
+
+// typedOver says whether a key was pressed when a question was answered just now.
+func (q *questions) typedOver(ctx context.Context) bool {
+	since := q.now().Add(-pause)
+	select {
+	case <-time.After(settle):
+	case <-ctx.Done():
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.key.After(since)
+}
+
+func (q *questions) askOnce(ctx context.Context, t *turn, kind lsp.MessageType, text string, answers []string) (picked string, err error) {
 	for {
 		q.mu.Lock()
 		now := q.now()

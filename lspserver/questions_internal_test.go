@@ -481,3 +481,70 @@ func TestSummedCountsComments(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// A key that closes a question, or gives its first answer, has answered nothing: the question appears again at the next pause. What is
+// answered without a key counts, what allows counts at once, and somebody who types without end refuses in the end.
+func TestFaultL3AnsweredByAKey(t *testing.T) {
+	const never = -1
+	for name, c := range map[string]struct {
+		picked string
+		before time.Duration // of the answer, that a key was pressed; never for none
+		after  time.Duration
+		times  int // that the question appears, where it is allowed the second time
+		want   run.Outcome
+	}{
+		"closed by a key":            {"", never, 50 * time.Millisecond, 2, run.Allowed},
+		"refused by a key":           {reject, never, 50 * time.Millisecond, 2, run.Allowed},
+		"told of before the answer":  {"", time.Millisecond, never, 2, run.Allowed},
+		"closed by hand":             {"", never, never, 1, run.Rejected},
+		"refused by hand":            {reject, never, never, 1, run.Rejected},
+		"refused, then typed":        {reject, never, 500 * time.Millisecond, 1, run.Rejected},
+		"typed, then refused":        {reject, 2 * time.Second, never, 1, run.Rejected},
+		"allowed":                    {"allow", never, 50 * time.Millisecond, 1, run.Allowed},
+		"allowed while somebody has": {"allow", time.Millisecond, never, 1, run.Allowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s *screen
+				var first, second time.Time
+				n := 0
+				s = newScreen(func(_ context.Context, p lsp.ShowMessageRequestParams) (string, error) {
+					if n++; n > 1 {
+						second = time.Now()
+						return agree(t.Context(), p)
+					}
+					time.Sleep(5 * time.Second) // somebody reads
+					if c.before != never {
+						s.typed()
+						time.Sleep(c.before)
+					}
+					if first = time.Now(); c.after != never {
+						time.AfterFunc(c.after, func() { s.typed() })
+					}
+					if c.picked == "allow" {
+						return agree(t.Context(), p)
+					}
+					return c.picked, nil
+				})
+				got, err := s.permission(t.Context(), "s", run.Question{Plan: &tools.Plan{Title: "Create folder x"}})
+				if got.Outcome != c.want || err != nil || n != c.times {
+					t.Errorf("%v %v, after %d times", got.Outcome, err, n)
+				}
+				if n == 2 && second.Sub(first) < pause-c.before {
+					t.Errorf("again after %v", second.Sub(first))
+				}
+				time.Sleep(time.Second) // of the key
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var s *screen
+		s = newScreen(func(context.Context, lsp.ShowMessageRequestParams) (string, error) {
+			s.typed()
+			return "", nil
+		})
+		if got, err := s.permission(t.Context(), "s", run.Question{Plan: &tools.Plan{Title: "Create folder x"}}); got.Outcome != run.Rejected || err != nil || len(s.shown) != mostAgain {
+			t.Errorf("%v %v, after %d times", got, err, len(s.shown))
+		}
+	})
+}
