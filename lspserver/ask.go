@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -145,11 +144,6 @@ func (s *server) folderOf(path string) string {
 	return in
 }
 
-// request matches a comment with a prompt: a line with only punctuation before "tandem:".
-var request = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[^\pL\pN]*(?i:tandem):\s*(.*?)\s*(?:\*+/|-->|"""|''')?\s*$`)
-})
-
 // offers are the ready prompts at a position in a document.
 func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 	u := string(p.TextDocument.URI)
@@ -169,9 +163,9 @@ func (s *server) offers(p lsp.CodeActionParams) []lsp.Command {
 		}
 	}
 	lines := s.linesOf(u)
-	if said := s.asksFor(u, fromPosition(p.Range.Start)); said != "" {
+	if said, at := s.asksFor(u, fromPosition(p.Range.Start)); said != "" {
 		offer("Tandem: do what this comment says", p.Range, fmt.Sprintf(
-			"%s\n\n(A comment in line %d of %s says so. Remove the comment when it is done.)", said, lines(p.Range.Start), name))
+			"%s\n\n(A comment in line %d of %s says so. Remove the comment when it is done.)", said, lines(toPosition(at)), name))
 	}
 	const most = 10
 	var problems []string
@@ -203,21 +197,27 @@ func (s *server) linesOf(u string) func(lsp.Position) int {
 	return func(p lsp.Position) int { return int(p.Line) + 1 }
 }
 
-// asksFor is the prompt in the comment of a position's line, or "".
-func (s *server) asksFor(u string, p text.Position) string {
+// asksFor is the wish in a document to which the line of a position belongs, "" for none, and where it begins.
+func (s *server) asksFor(u string, p text.Position) (said string, at text.Position) {
 	for _, d := range s.ws.Shown() {
 		if d.URI != u || p.Line > d.Text.Position(d.Text.Len(), s.client.encoding).Line {
 			continue
 		}
 		const most = 2000
+		lines := d.Text.Line(d.Text.Len()) + 1
 		off, _ := d.Text.Offset(p, s.client.encoding)
-		line := d.Text.Line(off)
-		at := d.Text.LineStart(line)
-		if m := request().FindStringSubmatch(d.Text.Slice(at, min(d.Text.LineEnd(line), at+most))); m != nil {
-			return m[1]
+		said, first := wish(func(n int) (string, bool) {
+			if n < 0 || n >= lines {
+				return "", false
+			}
+			from := d.Text.LineStart(n)
+			return d.Text.Slice(from, min(d.Text.LineEnd(n), from+most)), true
+		}, d.Text.Line(off))
+		if said != "" {
+			return said, d.Text.Position(d.Text.LineStart(first), s.client.encoding)
 		}
 	}
-	return ""
+	return "", p
 }
 
 // wordsOf is the text of a diagnostic.
