@@ -70,7 +70,7 @@ func (a *attempt) part(d *delivery, i, j int, set text.Set) {
 	ours := follow.Change{Set: set, Before: first.Before, After: mid, Rev: last.Rev - 1, Version: last.Version}
 	rest := follow.Change{Set: text.Diff(mid, last.After), Before: mid, After: last.After, Rev: last.Rev, Version: last.Version}
 	d.events = slices.Replace(d.events, i, j, ours, rest)
-	a.f.replace(first.Rev, last.Rev,
+	a.f.Replace(first.Rev, last.Rev,
 		filetime.Revision{Rev: ours.Rev, Set: ours.Set, Author: filetime.User, Part: true},
 		filetime.Revision{Rev: rest.Rev, Set: rest.Set, Author: filetime.User})
 }

@@ -97,10 +97,10 @@ func (w *Workspace) savedForCommand(f *file) {
 	if !f.open() || !f.dirty() {
 		return
 	}
-	if d, err := w.readForCompare(f); err == nil && d.exists && text.EqualLines(d.text, f.text) {
+	if d, err := w.readForCompare(f); err == nil && d.exists && text.EqualLines(d.text, f.Text()) {
 		f.disk.exists = true
 		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
-		f.markSaved()
+		f.MarkSaved()
 	}
 }
 
@@ -115,8 +115,8 @@ func (w *Workspace) Mark() *Mark {
 	m := &Mark{w: w, files: make(map[string]mark, len(files))}
 	for _, f := range files {
 		f.mu.Lock()
-		if f.loaded {
-			m.files[f.path] = mark{f.pinnedSnapshot().Rev, f.text, f.open(), f.dirty(), f.saves}
+		if f.Loaded() {
+			m.files[f.path] = mark{f.pinnedSnapshot().Rev, f.Text(), f.open(), f.dirty(), f.Saves()}
 		}
 		f.mu.Unlock()
 	}
@@ -170,42 +170,42 @@ func (w *Workspace) landEffect(c filetime.Change, e Effect, was mark, late func(
 	if f.open() {
 		return w.landOpen(f, expected{was, after, c, late}, e)
 	}
-	if was.open && was.dirty || f.saves != was.saves {
+	if was.open && was.dirty || f.Saves() != was.saves {
 		return nil, errTwice
 	}
 	if was.rev == 0 {
-		if slices.ContainsFunc(f.revisions, func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
+		if slices.ContainsFunc(f.All(), func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
 			return nil, errTwice
 		}
-		f.begin(before, w.next())
+		f.Begin(before, w.next())
 		f.disk.exists = !e.Created
-		was = mark{rev: f.rev, text: f.text}
+		was = mark{rev: f.Rev(), text: f.Text()}
 	}
 	if err := w.refresh(f); err != nil {
 		return nil, err
 	}
-	if !f.text.Equal(after) || f.disk.exists == e.Deleted {
+	if !f.Text().Equal(after) || f.disk.exists == e.Deleted {
 		return nil, errTwice
 	}
-	revs, ok := f.since(was.rev)
+	revs, ok := f.Since(was.rev)
 	if !ok || slices.ContainsFunc(revs, func(r filetime.Revision) bool { return r.Author != filetime.Disk }) {
 		return nil, errTwice
 	}
 	if len(revs) == 0 && (!before.Equal(after) || !was.text.Equal(after)) {
 		w.record(f, nil, filetime.Disk)
-		revs = f.revisions[len(f.revisions)-1:]
+		revs = f.All()[len(f.All())-1:]
 	}
 	l := filetime.LandedFile{
-		Path: f.path, Before: before, After: after, Set: text.Diff(before, after), Rev: f.rev, Created: e.Created, Deleted: e.Deleted, Mode: e.Mode,
+		Path: f.path, Before: before, After: after, Set: text.Diff(before, after), Rev: f.Rev(), Created: e.Created, Deleted: e.Deleted, Mode: e.Mode,
 		Applied: true, Source: "disk",
 	}
 	if n := len(revs); n > 0 {
 		last := revs[n-1].Rev
-		f.revisions = f.revisions[:len(f.revisions)-n]
+		var made []filetime.Revision
 		if !was.text.Equal(before) { // it was changed before the command, and nobody had looked
-			f.revisions = append(f.revisions, filetime.Revision{Rev: last - 1, Set: text.Diff(was.text, before), Author: filetime.Disk})
+			made = append(made, filetime.Revision{Rev: last - 1, Set: text.Diff(was.text, before), Author: filetime.Disk})
 		}
-		f.revisions = append(f.revisions, byCommand(c, last, l.Set))
+		f.Replace(revs[0].Rev, last, append(made, byCommand(c, last, l.Set))...)
 	}
 	return &l, nil
 }
@@ -227,11 +227,11 @@ func (w *Workspace) landOpen(f *file, x expected, e Effect) (*filetime.LandedFil
 	switch {
 	case e.Deleted:
 		return nil, errKept
-	case f.saves != x.mark.saves && text.EqualLines(f.text, x.after):
+	case f.Saves() != x.mark.saves && text.EqualLines(f.Text(), x.after):
 		return nil, errBySaving
 	case x.mark.dirty:
 		return nil, errUnsaved
-	case !x.mark.open || f.saves != x.mark.saves:
+	case !x.mark.open || f.Saves() != x.mark.saves:
 		return nil, errTwice
 	}
 	if l := f.reloaded(x); l != nil {

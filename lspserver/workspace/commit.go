@@ -83,7 +83,7 @@ func (f *file) planned(e filetime.FileEdit) disk.Planned {
 		p.Op = disk.Delete
 	}
 	if f.disk.exists || f.open() {
-		p.Before = []byte(f.text.String())
+		p.Before = []byte(f.Text().String())
 		p.BeforeHash = disk.Hash(p.Before)
 	}
 	return p
@@ -344,7 +344,7 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 		f.mu.Unlock()
 		return w.commitEditor(ctx, f, e, c)
 	}
-	before := f.text
+	before := f.Text()
 	p, err := w.prepare(f, e)
 	f.mu.Unlock()
 	if err != nil {
@@ -359,9 +359,9 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 		}
 	}
 	f.mu.Lock()
-	rest := filetime.FileEdit{Path: f.path, Delete: true, Base: f.text, Rev: f.rev}
-	if left := f.text.String(); left != "" && !(made.EndKept && left == made.After.String()) {
-		err = w.conflict(f, e, text.Diff(e.Base, f.text), []text.Conflict{{End: e.Base.Len(), Base: e.Base.String()}}, nil)
+	rest := filetime.FileEdit{Path: f.path, Delete: true, Base: f.Text(), Rev: f.Rev()}
+	if left := f.Text().String(); left != "" && !(made.EndKept && left == made.After.String()) {
+		err = w.conflict(f, e, text.Diff(e.Base, f.Text()), []text.Conflict{{End: e.Base.Len(), Base: e.Base.String()}}, nil)
 	}
 	f.mu.Unlock()
 	var l filetime.LandedFile
@@ -381,10 +381,10 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 	defer f.mu.Unlock()
 	l.Before, l.BeforeVersion, l.Set, l.Rebased, l.Over, l.By = made.Before, made.BeforeVersion, allOf(made.Before), made.Rebased, made.Over, made.By
 	l.Attempts += made.Attempts
-	if f.rev != made.Rev {
-		f.claim(made.Rev, f.rev, c)
+	if f.Rev() != made.Rev {
+		f.Claim(made.Rev, f.Rev(), c)
 	}
-	l.Rev = f.rev
+	l.Rev = f.Rev()
 	return l, nil
 }
 
@@ -409,9 +409,9 @@ func (tx *transaction) refuseUnsaved(f *file, e filetime.FileEdit) error {
 	if !f.open() || !f.dirty() {
 		return nil
 	}
-	revs, ok := f.since(f.savedRev)
+	revs, ok := f.Since(f.SavedRev())
 	typed := func(r filetime.Revision) bool { return r.Author == filetime.User }
-	if ok && f.savedRev > 0 && !slices.ContainsFunc(revs, typed) {
+	if ok && f.SavedRev() > 0 && !slices.ContainsFunc(revs, typed) {
 		return nil
 	}
 	return fail(f.path, filetime.EditConflict, "unsaved", "%s is open in the editor with unsaved text of the user, so it was not deleted. "+

@@ -147,7 +147,7 @@ func (a *attempt) openedForEdit() bool {
 	if !a.closed && !f.openedForEdit() {
 		return false
 	}
-	typed := a.typed || strings.TrimRight(text.Unified(f.text), "\n") != strings.TrimRight(text.Unified(a.sent.after), "\n")
+	typed := a.typed || strings.TrimRight(text.Unified(f.Text()), "\n") != strings.TrimRight(text.Unified(a.sent.after), "\n")
 	if f.doc != nil && typed {
 		f.doc.opener = byPerson
 	}
@@ -246,7 +246,7 @@ func (a *attempt) notifyTyped(d *delivery) {
 	if len(d.events) == 0 || a.c.ForUser {
 		return
 	}
-	for _, r := range slices.Backward(a.f.revisions) {
+	for _, r := range slices.Backward(a.f.All()) {
 		if r.Rev < d.events[0].Rev {
 			return
 		}
@@ -280,9 +280,9 @@ func (a *attempt) prepare() (*delivery, bool, error) {
 		return &delivery{}, false, errClosed
 	}
 	a.closed = a.closed || !f.open() || f.openedForEdit()
-	if a.tries > 0 && a.e.Create && (f.open() || f.disk.exists) && f.text.Len() == 0 {
+	if a.tries > 0 && a.e.Create && (f.open() || f.disk.exists) && f.Text().Len() == 0 {
 		// The editor made the file in an earlier try and then refused the text.
-		a.e.Create, a.e.Base, a.e.Since, a.e.Rev = false, f.text, nil, f.rev
+		a.e.Create, a.e.Base, a.e.Since, a.e.Rev = false, f.Text(), nil, f.Rev()
 	}
 	p, err := a.w.prepare(f, a.e)
 	if err != nil {
@@ -295,7 +295,7 @@ func (a *attempt) prepare() (*delivery, bool, error) {
 		return &delivery{plan: p}, true, nil
 	}
 	if a.tries == 0 {
-		a.first, a.mode = f.rev, f.disk.mode
+		a.first, a.mode = f.Rev(), f.disk.mode
 	} else {
 		a.typed = f.dirty() && !f.touched()
 	}
@@ -460,7 +460,7 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 		return filetime.LandedFile{}, false, nil
 	case s == follow.Landed && d.found != nil:
 		first, last := a.own(d)
-		a.f.claim(first.Rev, last.Rev, a.c)
+		a.f.Claim(first.Rev, last.Rev, a.c)
 		if !a.c.ForUser && a.f.undone(d.events[d.found.To:], first.Rev) {
 			return filetime.LandedFile{}, false, a.f.fail(filetime.EditConflict, "undone", "The edit of %s landed, and the user took it back in the "+
 				"editor at once. It is not in the text. Do not make it again unasked; ask what is wanted instead.", a.f.path)
@@ -480,7 +480,7 @@ func (a *attempt) judge(d *delivery) (filetime.LandedFile, bool, error) {
 	case applied && a.endOnly(d):
 		a.w.endsTexts.Store(true)
 		a.endKept, p.set, p.after = true, nil, p.before
-		return a.landed(p, a.f.rev), true, nil
+		return a.landed(p, a.f.Rev()), true, nil
 	case s == follow.Landed, s == follow.Misplaced: // and closed without it
 		return filetime.LandedFile{}, false, a.unknown("the document was closed meanwhile")
 	case s == follow.Held && a.f.open(): // sent again it could be applied twice
@@ -627,9 +627,9 @@ func (a *attempt) landedOnDisk(p plan) filetime.LandedFile {
 		if err := a.w.refresh(f); err != nil {
 			a.w.o.Log.Debug("landed file cannot be read", "path", f.path, "error", err)
 		}
-		a.f.claim(f.rev, f.rev, a.c)
+		a.f.Claim(f.Rev(), f.Rev(), a.c)
 	}
-	l := a.landed(p, f.rev)
+	l := a.landed(p, f.Rev())
 	l.Source = "disk"
 	a.closed = false
 	return l
@@ -731,7 +731,7 @@ func (a *attempt) expired() error {
 	if a.reverting() {
 		return a.unknown("the editor put it at the wrong place, and the user's typing has left no gap to take it back yet")
 	}
-	if a.first == a.f.rev && a.refused.reason != "" {
+	if a.first == a.f.Rev() && a.refused.reason != "" {
 		return a.timeout(fmt.Sprintf("was refused by the editor (%q, %d tries)", a.refused.reason, a.tries))
 	}
 	return a.timeout(fmt.Sprintf("found no gap between the user's keystrokes (%d tries)", a.tries))

@@ -53,16 +53,16 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	f.uri, f.doc = uri, doc
 	opened := text.New(content)
 	switch {
-	case f.loaded && f.text.Equal(opened):
-		f.text = opened
-	case f.loaded:
-		w.record(f, text.Infer(f.text, opened), filetime.User)
+	case f.Loaded() && f.Text().Equal(opened):
+		f.Spell(opened)
+	case f.Loaded():
+		w.record(f, text.Infer(f.Text(), opened), filetime.User)
 		if f.out != nil {
 			f.out.events[len(f.out.events)-1].Kind = follow.Opened
 		}
 		w.notify(f, "stale", "user")
 	default:
-		f.begin(opened, w.next())
+		f.Begin(opened, w.next())
 	}
 	f.settle(true)
 	w.compareOpened(f)
@@ -111,15 +111,15 @@ func (w *Workspace) compareOpened(f *file) {
 	f.doc.unplaced = false
 	d, err := w.readForCompare(f)
 	f.disk.exists = err == nil && d.exists
-	dirty := err != nil || !d.exists && f.text.Len() > 0 || d.exists && !text.EqualLines(d.text, f.text)
+	dirty := err != nil || !d.exists && f.Text().Len() > 0 || d.exists && !text.EqualLines(d.text, f.Text())
 	if err == nil {
 		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
-		if d.exists && d.text.Len() == 0 && f.text.String() == "\n" { // an editor that adds it to an empty file too
+		if d.exists && d.text.Len() == 0 && f.Text().String() == "\n" { // an editor that adds it to an empty file too
 			w.endsTexts.Store(true)
 			dirty = false
 		}
 	}
-	f.setSaved(!dirty)
+	f.SetSaved(!dirty)
 }
 
 // Elsewhere sets the files with unsaved changes in editors that are not text documents, such as notebooks. No change of
@@ -146,7 +146,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 	if f.uri != uri || f.doc == nil {
 		return true
 	}
-	written, behind := f.text, f.doc.editorText != nil
+	written, behind := f.Text(), f.doc.editorText != nil
 	w.catchUp(f)
 	if version == NoVersion {
 		f.doc.unversioned, version = true, f.doc.version+1
@@ -161,7 +161,7 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		set := w.convert(f, c)
 		w.record(f, set, filetime.User)
 		part := i+1 < len(changes)
-		f.revisions[len(f.revisions)-1].Part = part
+		f.SetPart(part)
 		if f.out != nil {
 			last := &f.out.events[len(f.out.events)-1]
 			last.Part, last.Version = part, version
@@ -171,14 +171,14 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		w.detectReload(f, len(changes)) // the history may have been folded meanwhile
 	}
 	w.landExpected(f)
-	if f.out != nil && f.text.Equal(f.out.set.Apply(f.out.before)) {
-		f.doc.echo = f.rev
+	if f.out != nil && f.Text().Equal(f.out.set.Apply(f.out.before)) {
+		f.doc.echo = f.Rev()
 	}
 	f.settle(false)
 	switch {
-	case f.text.Equal(written): // nothing has changed, or the editor has read again what we wrote
+	case f.Text().Equal(written): // nothing has changed, or the editor has read again what we wrote
 		if clean || behind {
-			f.markSaved()
+			f.MarkSaved()
 		}
 	case f.out == nil:
 		f.doc.opener = byPerson
@@ -195,23 +195,12 @@ func (w *Workspace) detectReload(f *file, n int) {
 		return
 	}
 	d, err := w.readForCompare(f)
-	if err != nil || !d.exists || !text.EqualLines(d.text, f.text) {
+	if err != nil || !d.exists || !text.EqualLines(d.text, f.Text()) {
 		return
 	}
 	f.disk.exists = true
 	f.disk.stat, f.disk.last = d.stat, d.text.Hash()
-	f.markSaved()
-	f.reloads = min(n, len(f.revisions))
-	f.setReloadAuthor(filetime.Disk)
-}
-
-// setReloadAuthor names the author of the revisions that detectReload has found. f.mu is held.
-func (f *file) setReloadAuthor(a filetime.Author) {
-	for i := range min(f.reloads, len(f.revisions)) {
-		if r := &f.revisions[len(f.revisions)-1-i]; r.Session == "" {
-			r.Author = a
-		}
-	}
+	f.Reloaded(n)
 }
 
 // Typed says that the latest change of a document was typed: it is neither the echo of an edit of ours nor a reload
@@ -222,7 +211,7 @@ func (w *Workspace) Typed(uri string) bool {
 		return true
 	}
 	f.mu.Lock()
-	echo, was := f.doc != nil && f.doc.echo == f.rev, f.disk.stat
+	echo, was := f.doc != nil && f.doc.echo == f.Rev(), f.disk.stat
 	f.mu.Unlock()
 	if echo {
 		return false
@@ -232,7 +221,7 @@ func (w *Workspace) Typed(uri string) bool {
 		return true
 	}
 	f.mu.Lock()
-	now := f.text
+	now := f.Text()
 	f.mu.Unlock()
 	shown, disk := text.Unified(now), text.Unified(d.text)
 	more := shown != "" && was.size < d.stat.size && strings.HasPrefix(disk, shown) // what the program has appended by now
@@ -244,19 +233,19 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 		f.doc.sync = inSync
 		f.doc.lineEnds = endsOf(c.Text)
 		now := text.New(c.Text)
-		if set, ok := f.discard(now); ok {
+		if set, ok := f.Discard(now); ok {
 			return set
 		}
-		return text.Infer(f.text, now)
+		return text.Infer(f.Text(), now)
 	}
-	start, bad1 := f.text.Offset(c.Range.Start, w.o.Features.Encoding)
-	end, bad2 := f.text.Offset(c.Range.End, w.o.Features.Encoding)
+	start, bad1 := f.Text().Offset(c.Range.Start, w.o.Features.Encoding)
+	end, bad2 := f.Text().Offset(c.Range.End, w.o.Features.Encoding)
 	if bad1 || bad2 || end < start {
 		f.doc.clamped++
 		w.learnFromPosition(f, c.Range.End)
 		// A position past the end of a line is defined by LSP and some editors send it; one inside a character, or an
 		// end before its start, means that the texts differ. With Resync every doubt is cheap.
-		if end < start || w.o.Features.Resync || bad1 && inside(f.text, c.Range.Start, start) || bad2 && inside(f.text, c.Range.End, end) {
+		if end < start || w.o.Features.Resync || bad1 && inside(f.Text(), c.Range.Start, start) || bad2 && inside(f.Text(), c.Range.End, end) {
 			f.doc.sync = max(f.doc.sync, maybeDrifted)
 		}
 		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.doc.version)
@@ -265,11 +254,11 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 	w.noteOddEnds(f, c, end)
 	set := text.Set{{Start: start, End: end, New: c.Text}}
 	switch {
-	case text.Infers(f.text, set):
-		return text.Infer(f.text, set.Apply(f.text))
+	case text.Infers(f.Text(), set):
+		return text.Infer(f.Text(), set.Apply(f.Text()))
 	case start < end && c.Text != "":
 		// An editor that coalesces changes reports one range from the first to the last of them: most of it is unchanged.
-		return text.Minimize(f.text, set)
+		return text.Minimize(f.Text(), set)
 	}
 	return set
 }
@@ -283,7 +272,7 @@ func inside(t text.Text, p text.Position, off int) bool {
 // catchUp goes back to the editor's text of a file that was written on disk behind it. f.mu is held.
 func (w *Workspace) catchUp(f *file) {
 	if f.doc.editorText != nil {
-		w.record(f, text.Diff(f.text, *f.doc.editorText), filetime.Disk)
+		w.record(f, text.Diff(f.Text(), *f.doc.editorText), filetime.Disk)
 		f.doc.editorText = nil
 	}
 }
@@ -354,22 +343,18 @@ func (w *Workspace) Saved(uri string, content *string) {
 	}
 	w.catchUp(f)
 	if content != nil {
-		if now := text.New(*content); !now.Equal(f.text) {
-			w.record(f, text.Infer(f.text, now), filetime.User)
+		if now := text.New(*content); !now.Equal(f.Text()) {
+			w.record(f, text.Infer(f.Text(), now), filetime.User)
 		}
 		f.doc.sync = inSync
 	}
 	w.landExpected(f)
-	if f.dirty() || f.reloads > 0 { // it was no reload: the save was on disk before its didChange was handled
-		f.setReloadAuthor(filetime.User)
-		f.reloads = 0
-		f.saves++
-	}
+	f.SavedUnsaved(f.dirty())
 	f.expected = nil // the person's text has replaced it, or it has arrived
 	f.disk.exists, f.doc.unplaced = true, false
 	w.compareSaved(f)
 	f.settle(false)
-	if f.savedRev == f.rev { // what was told of is all that there is
+	if f.SavedRev() == f.Rev() { // what was told of is all that there is
 		f.requested()
 	}
 	close(f.changed)
@@ -380,19 +365,19 @@ func (w *Workspace) Saved(uri string, content *string) {
 func (w *Workspace) compareSaved(f *file) {
 	d, err := w.readForCompare(f)
 	if err != nil || !d.exists {
-		f.markSaved()
+		f.MarkSaved()
 		return
 	}
 	w.learnFromSave(f, d)
 	f.disk.stat, f.disk.last = d.stat, d.text.Hash()
-	same := text.EqualLines(d.text, f.text)
-	if !same && w.o.Features.Plain && text.Unified(d.text) == text.Unified(f.text)+"\n" && !endsLine(f.text.String()) {
+	same := text.EqualLines(d.text, f.Text())
+	if !same && w.o.Features.Plain && text.Unified(d.text) == text.Unified(f.Text())+"\n" && !endsLine(f.Text().String()) {
 		w.endsTexts.Store(true)
 		same = true
 	}
-	if f.setSaved(same); same {
+	if f.SetSaved(same); same {
 		f.doc.sync = inSync // the saved text is the editor's
-		w.noteWritten(f.path, f.text)
+		w.noteWritten(f.path, f.Text())
 	}
 }
 
@@ -434,12 +419,12 @@ func (w *Workspace) documentClosed(f *file) {
 		f.changed = make(chan struct{})
 		return
 	}
-	rev := f.rev
+	rev := f.Rev()
 	if err := w.refresh(f); err != nil {
 		f.disk.last = f.hash()
-		f.loaded = false
+		f.Drop()
 		w.o.Log.Debug("closed document cannot be read", "path", f.path, "error", err)
-	} else if f.rev == rev && f.disk.valid == wasRead {
+	} else if f.Rev() == rev && f.disk.valid == wasRead {
 		f.disk.valid = wasWritten // by the editor
 	}
 	w.landExpected(f)
@@ -489,8 +474,8 @@ func (w *Workspace) resync(ctx context.Context, f *file, uri string) bool {
 	default:
 		f.doc.version = version
 	}
-	if now := text.New(content); !now.Equal(f.text) {
-		w.record(f, text.Infer(f.text, now), filetime.User)
+	if now := text.New(content); !now.Equal(f.Text()) {
+		w.record(f, text.Infer(f.Text(), now), filetime.User)
 	}
 	f.doc.sync = inSync
 	return true

@@ -3,6 +3,7 @@ package workspace
 import (
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/history"
 )
 
 // expected is a change of a command that the editor has yet to read into the buffer of an open document.
@@ -15,7 +16,7 @@ type expected struct {
 
 // reloaded makes the changes by which the editor has read a file again those of a command; nil if it has not. f.mu is held.
 func (f *file) reloaded(x expected) *filetime.LandedFile {
-	revs, ok := f.since(x.mark.rev)
+	revs, ok := f.Since(x.mark.rev)
 	if !ok {
 		return nil
 	}
@@ -27,10 +28,9 @@ func (f *file) reloaded(x expected) *filetime.LandedFile {
 		if now = r.Set.Apply(now); !text.EqualLines(now, x.after) {
 			continue
 		}
-		first := len(f.revisions) - len(revs)
-		one := byCommand(x.change, r.Rev, composeRevisions(revs[:i+1]))
+		one := byCommand(x.change, r.Rev, history.Compose(revs[:i+1]))
 		one.Part = r.Part
-		f.revisions = append(append(f.revisions[:first:first], one), f.revisions[first+i+1:]...)
+		f.Replace(revs[0].Rev, r.Rev, one)
 		return &filetime.LandedFile{Path: f.path, Before: x.mark.text, After: now, Set: one.Set, Rev: r.Rev, Applied: true, Source: "disk"}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/follow"
+	"tandem/lspserver/history"
 )
 
 // status is what clients were last notified of.
@@ -24,21 +25,18 @@ func (w *Workspace) next() uint64 { return w.revs.Add(2) }
 
 // hash is that of the text, or of the one that was dropped. f.mu is held.
 func (f *file) hash() [sha256.Size]byte {
-	if f.loaded {
-		return f.text.Hash()
+	if f.Loaded() {
+		return f.Text().Hash()
 	}
 	return f.disk.last
 }
 
 // record makes set the file's next revision. f.mu is held.
 func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
-	before := f.text
-	f.past.Add(f.rev, before)
-	f.text, f.reloads = set.Apply(before), 0
-	f.rev = w.next()
-	f.append(filetime.Revision{Rev: f.rev, Set: set, Author: author}, f.out != nil)
+	before := f.Text()
+	f.Record(w.next(), set, author, f.out != nil)
 	if f.out != nil {
-		f.out.events = append(f.out.events, follow.Change{Set: set, Before: before, After: f.text, Rev: f.rev})
+		f.out.events = append(f.out.events, follow.Change{Set: set, Before: before, After: f.Text(), Rev: f.Rev()})
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -48,7 +46,7 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 // held.
 func (f *file) requested() {
 	if d := f.out; d != nil && (d.state == follow.Held || d.state == follow.Passed) {
-		d.events = append(d.events, follow.Change{Before: f.text, After: f.text, Rev: f.rev + 1, Kind: follow.Requested})
+		d.events = append(d.events, follow.Change{Before: f.Text(), After: f.Text(), Rev: f.Rev() + 1, Kind: follow.Requested})
 		close(f.changed)
 		f.changed = make(chan struct{})
 		f.settle(false)
@@ -65,7 +63,7 @@ func (f *file) settle(over bool) {
 // undone reports that one of some changes has led back to a text from before a revision, and none to a later one. f.mu is held.
 func (f *file) undone(changes []follow.Change, rev uint64) (back bool) {
 	for _, e := range changes {
-		if was := f.past.Restores(e.Rev); was != 0 {
+		if was := f.Restores(e.Rev); was != 0 {
 			back = was < rev
 		}
 	}
@@ -74,17 +72,14 @@ func (f *file) undone(changes []follow.Change, rev uint64) (back bool) {
 
 func (f *file) snapshot() filetime.Snapshot {
 	return filetime.Snapshot{
-		Path: f.path, Text: f.text, Rev: f.rev, Version: f.version(), Open: f.open(), Dirty: f.dirty(),
+		Path: f.path, Text: f.Text(), Rev: f.Rev(), Version: f.version(), Open: f.open(), Dirty: f.dirty(),
 		Exists: f.disk.exists || f.open(), Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links,
 	}
 }
 
 // pinnedSnapshot is a snapshot whose revision the history will keep.
 func (f *file) pinnedSnapshot() filetime.Snapshot {
-	if n := len(f.pinnedRevs); n == 0 || f.pinnedRevs[n-1] != f.rev {
-		f.pinnedRevs = append(f.pinnedRevs, f.rev)
-		f.pinnedRevs = f.pinnedRevs[max(0, len(f.pinnedRevs)-maxGiven):]
-	}
+	f.Pin()
 	return f.snapshot()
 }
 
@@ -103,13 +98,13 @@ func (w *Workspace) notify(f *file, state, by string) {
 func (f *file) state(by string) State {
 	return State{
 		Path: f.path, URI: f.uri, State: f.status.seen, By: by, ModTime: f.disk.mtime, Version: f.version(), Open: f.open(),
-		Dirty: f.dirty(), Seen: f.status.seen != "", ReadAt: f.status.readAt, Size: f.text.Len(),
+		Dirty: f.dirty(), Seen: f.status.seen != "", ReadAt: f.status.readAt, Size: f.Text().Len(),
 	}
 }
 
 // size is that of the file when it was last read, 0 where it did not exist, or was waited for since.
 func (f *file) size() int64 {
-	if f.loaded && f.disk.exists && !f.disk.readFailed {
+	if f.Loaded() && f.disk.exists && !f.disk.readFailed {
 		return f.disk.size
 	}
 	return 0
@@ -128,21 +123,21 @@ func (f *file) uncertain() bool { return f.doc != nil && f.doc.sync != inSync }
 
 // dirty reports that an open document has text that is not on disk, as far as is known.
 func (f *file) dirty() bool {
-	return f.doc != nil && (f.doc.unplaced || f.doc.sync == lostSync || f.savedRev != f.rev)
+	return f.doc != nil && (f.doc.unplaced || f.doc.sync == lostSync || f.SavedRev() != f.Rev())
 }
 
 // edited reports that the agent changed the document since it was saved.
 func (f *file) edited() bool {
-	revs, ok := f.unsaved()
+	revs, ok := f.Unsaved()
 	if !ok {
-		revs = f.revisions
+		revs = f.All()
 	}
 	return f.doc != nil && slices.ContainsFunc(revs, func(r filetime.Revision) bool { return r.Ours })
 }
 
 // touched reports that the agent changed the document since it was saved, and before the user did.
 func (f *file) touched() bool {
-	revs, ok := f.unsaved()
+	revs, ok := f.Unsaved()
 	return f.doc != nil && ok && len(revs) > 0 && revs[0].Ours
 }
 
@@ -181,7 +176,7 @@ type deletion struct {
 // fail is an error with the present text. f.mu is held.
 func (f *file) fail(code filetime.Code, reason, format string, args ...any) error {
 	e := fail(f.path, code, reason, format, args...)
-	e.Now, e.Known = f.text, true
+	e.Now, e.Known = f.Text(), true
 	return e
 }
 
@@ -195,7 +190,7 @@ type file struct {
 
 	mu      sync.Mutex    // guards all below
 	changed chan struct{} // closed at every change
-	history
+	history.History
 	disk     diskState
 	doc      *document // nil while it is closed
 	out      *delivery // the edit on its way to the editor

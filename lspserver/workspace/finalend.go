@@ -64,7 +64,7 @@ func (a *attempt) keeping(d *delivery) *delivery {
 
 // endOnly says that the edit was to take the final line end away and do nothing else, and that the document shows nothing of it.
 func (a *attempt) endOnly(d *delivery) bool {
-	return d.kept != nil && len(d.kept.set) == 0 && a.f.open() && a.f.text.Equal(d.before)
+	return d.kept != nil && len(d.kept.set) == 0 && a.f.open() && a.f.Text().Equal(d.before)
 }
 
 // unwritable matches what clients answer for a buffer that takes no edits.

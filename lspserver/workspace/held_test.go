@@ -243,13 +243,13 @@ func TestFaultE15LateEcho(t *testing.T) {
 				r.Errorf("%v, %q", err, s.Text)
 			}
 			f := w.file(path)
-			for _, rev := range append(revs, f.revisions...) {
+			for _, rev := range append(revs, f.All()...) {
 				if rev.Author == filetime.Agent && rev.Call == "c" {
 					own++
 				}
 			}
 			if own != 1 || len(w.Unsure("s")) != 0 {
-				r.Errorf("%d revisions are the agent's: %+v; not known: %v", own, f.revisions, w.Unsure("s"))
+				r.Errorf("%d revisions are the agent's: %+v; not known: %v", own, f.All(), w.Unsure("s"))
 			}
 			if _, err = edit(t, w, path, "five", "FIVE"); err != nil {
 				r.Errorf("the next edit: %v", err)

@@ -44,7 +44,7 @@ func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Cha
 	f.mu.Lock()
 	d, newer, err := w.newerOnDisk(f)
 	load := f.open() && !f.dirty() && newer && err == nil
-	edit := filetime.FileEdit{Path: f.path, Base: f.text, Rev: f.rev, Edits: text.Overwrite(f.text, d.text.String())}
+	edit := filetime.FileEdit{Path: f.path, Base: f.Text(), Rev: f.Rev(), Edits: text.Overwrite(f.Text(), d.text.String())}
 	f.mu.Unlock()
 	if !load {
 		return
@@ -120,7 +120,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	}
 	f.disk.charset = final.stat.charset
 	w.record(f, p.set, filetime.User)
-	f.claim(f.rev, f.rev, tx.change)
+	f.Claim(f.Rev(), f.Rev(), tx.change)
 	l = p.landed(f, true)
 	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
 	if l.Mode = e.Mode; e.Delete {
@@ -187,7 +187,7 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 	if err != nil {
 		return l, false, err
 	}
-	if f.dirty() || !d.exists || !text.EqualLines(d.text, f.text) {
+	if f.dirty() || !d.exists || !text.EqualLines(d.text, f.Text()) {
 		return l, false, unsaved(f.path)
 	}
 	p, err := w.prepare(f, e)
@@ -212,8 +212,8 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 		f.doc.editorText = &p.before
 	}
 	w.record(f, p.set, filetime.User)
-	f.claim(f.rev, f.rev, tx.change)
-	f.markSaved()
+	f.Claim(f.Rev(), f.Rev(), tx.change)
+	f.MarkSaved()
 	l = p.landed(f, true)
 	l.Source = "disk"
 	l.Stale = "was changed on disk, because the editor cannot apply edits; its buffer shows the change once the file is read again."
@@ -243,12 +243,12 @@ func (w *Workspace) diskError(f *file, err error) error {
 		}
 	}
 	theirs := text.Diff(met.base, met.theirs)
-	if !met.theirs.Equal(f.text) { // it was saved once more, or the buffer has other line ends
-		theirs = text.Compose(theirs, text.Diff(met.theirs, f.text))
+	if !met.theirs.Equal(f.Text()) { // it was saved once more, or the buffer has other line ends
+		theirs = text.Compose(theirs, text.Diff(met.theirs, f.Text()))
 	}
 	w.notify(f, "conflict", "disk")
 	e := filetime.FileEdit{Path: f.path, Base: met.base, Edits: met.ours}
-	return filetime.Collision(e, theirs, f.text, met.conflicts, filetime.Disk)
+	return filetime.Collision(e, theirs, f.Text(), met.conflicts, filetime.Disk)
 }
 
 // writeError makes an error of the disk one for the model.

@@ -57,9 +57,9 @@ func (w *Workspace) checkLineEnds(f *file, set text.Set) error {
 	if w.counting.unicode.Load() {
 		signs += unicodeEnds
 	}
-	head := f.text.Slice(0, set[len(set)-1].End)
+	head := f.Text().Slice(0, set[len(set)-1].End)
 	at := oddEnd(head, signs)
-	if at < 0 || strings.HasPrefix(f.text.Slice(at, min(at+2, f.text.Len())), "\r\n") {
+	if at < 0 || strings.HasPrefix(f.Text().Slice(at, min(at+2, f.Text().Len())), "\r\n") {
 		return nil
 	}
 	name := map[byte]string{'\r': "carriage return without a line feed (U+000D)", '\v': "vertical tab (U+000B)", '\f': "form feed (U+000C)"}[head[at]]
@@ -79,7 +79,7 @@ func (w *Workspace) noteOddEnds(f *file, c ContentChange, end int) {
 	if !w.o.Features.Plain {
 		return
 	}
-	if f.doc.lineEnds == oddEnds && oddEnd(f.text.Slice(0, end), loneReturn+unicodeEnds) >= 0 {
+	if f.doc.lineEnds == oddEnds && oddEnd(f.Text().Slice(0, end), loneReturn+unicodeEnds) >= 0 {
 		f.doc.lineEnds = behindEnds
 	}
 	f.doc.lineEnds = max(f.doc.lineEnds, endsOf(c.Text))
@@ -90,10 +90,10 @@ func (w *Workspace) learnFromPosition(f *file, p text.Position) {
 	if f.doc.lineEnds == plainEnds || !w.o.Features.Plain {
 		return
 	}
-	switch end, _ := f.text.Offset(text.Position{Line: p.Line, Character: math.MaxInt}, text.UTF8); {
-	case p.Line > f.text.Position(f.text.Len(), text.UTF8).Line:
+	switch end, _ := f.Text().Offset(text.Position{Line: p.Line, Character: math.MaxInt}, text.UTF8); {
+	case p.Line > f.Text().Position(f.Text().Len(), text.UTF8).Line:
 		w.counting.unicode.Store(true)
-	case end < f.text.Len() && oddEnd(f.text.Slice(end, min(end+2, f.text.Len())), loneReturn) == 0:
+	case end < f.Text().Len() && oddEnd(f.Text().Slice(end, min(end+2, f.Text().Len())), loneReturn) == 0:
 		w.counting.never.Store(true)
 	default:
 		return
@@ -108,8 +108,8 @@ func (w *Workspace) learnFromSave(f *file, d onDisk) {
 		return
 	}
 	f.doc.lineEnds = oddEnds
-	lone := oddEnd(f.text.String(), loneReturn) >= 0
-	switch right := text.EqualLines(d.text, f.text); {
+	lone := oddEnd(f.Text().String(), loneReturn) >= 0
+	switch right := text.EqualLines(d.text, f.Text()); {
 	case right:
 		if lone {
 			w.counting.lone.Store(true)
@@ -120,6 +120,6 @@ func (w *Workspace) learnFromSave(f *file, d onDisk) {
 	default:
 		w.counting.unicode.Store(true)
 	}
-	w.record(f, text.Infer(f.text, d.text), filetime.User)
+	w.record(f, text.Infer(f.Text(), d.text), filetime.User)
 	f.doc.sync = inSync
 }

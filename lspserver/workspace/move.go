@@ -116,12 +116,12 @@ func (w *Workspace) vacant(f, t *file, earlier []filetime.FileEdit) error {
 func (w *Workspace) moved(f, t *file, c filetime.Change, source string) filetime.LandedFile {
 	clean := !t.dirty()
 	w.record(t, nil, filetime.User)
-	t.claim(t.rev, t.rev, c)
+	t.Claim(t.Rev(), t.Rev(), c)
 	if clean {
-		t.markSaved()
+		t.MarkSaved()
 	}
 	l := filetime.LandedFile{
-		Path: t.path, Origin: f.path, Before: t.text, After: t.text, Rev: t.rev, Applied: true, Source: source, Attempts: 1,
+		Path: t.path, Origin: f.path, Before: t.Text(), After: t.Text(), Rev: t.Rev(), Applied: true, Source: source, Attempts: 1,
 		Mode: t.disk.mode,
 	}
 	if t.open() {
@@ -160,15 +160,16 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 	}
 	if w.o.Features.Versionless {
 		d, err := w.readDisk(f.path, w.o.MaxFileBytes)
-		if err == nil && d.exists && !text.EqualLines(d.text, f.text) {
+		if err == nil && d.exists && !text.EqualLines(d.text, f.Text()) {
 			err = fail(f.path, filetime.EditConflict, "unsaved", "%s has unsaved text in the editor. Ask the user to save it, then try again.", f.path)
 		}
 		if err != nil {
 			return err
 		}
-		f.disk.charset, f.text = d.stat.charset, d.text
+		f.disk.charset = d.stat.charset
+		f.Spell(d.text)
 	}
-	before, err := text.Encode(f.text, f.disk.charset)
+	before, err := text.Encode(f.Text(), f.disk.charset)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"tandem/filetime/text"
 )
 
 // moving is a move that the editor is carrying out. It is guarded by Workspace.mu.
@@ -67,15 +65,13 @@ func both(a, b *file) (unlock func()) {
 func (w *Workspace) moveState(to, from *file) {
 	unlock := both(to, from)
 	defer unlock()
-	if !from.loaded && from.status.seen == "" {
+	if !from.Loaded() && from.status.seen == "" {
 		return
 	}
-	to.history, to.disk, to.status = from.history, from.disk, from.status
+	to.History, to.disk, to.status = from.MovedAway(w.next()), from.disk, from.status
 	to.disk.removed, to.disk.wake = deletion{}, nil
 	to.distrust() // a rename changes the times of a file
-	from.history = history{saves: from.saves}
-	from.begin(text.Text{}, w.next())
-	from.loaded, from.disk, from.status, from.expected = false, diskState{removed: from.disk.removed}, status{}, nil
+	from.disk, from.status, from.expected = diskState{removed: from.disk.removed}, status{}, nil
 	if from.doc != nil {
 		from.doc.editorText = nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/history"
 )
 
 // A clean buffer may be older than its file. Whatever deletes the document then refuses, shows the newer text, and has the editor load it.
@@ -286,14 +287,14 @@ func TestReloadMeetsFold(t *testing.T) {
 	for _, ahead := range []int{2, 1, 0} {
 		w, b, path := opened(t, "x\n")
 		f := w.file(path)
-		for len(f.revisions) < maxHistory-ahead {
+		for len(f.All()) < history.MaxRevisions-ahead {
 			b.typeAt(0, "y")
 		}
 		if err := os.WriteFile(path, []byte(b.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		w.Saved(b.uri, nil)
-		was := f.rev
+		was := f.Rev()
 		if err := os.WriteFile(path, []byte("b"+b.text+"e\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ type plan struct {
 func (p plan) landed(f *file, applied bool) filetime.LandedFile {
 	l := filetime.LandedFile{
 		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
-		Rev: f.rev, Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), By: p.by, SameLine: p.rebased.SameLine,
+		Rev: f.Rev(), Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), By: p.by, SameLine: p.rebased.SameLine,
 		Ties: p.rebased.Ties,
 	}
 	return l
@@ -44,12 +44,12 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 			"%s was deleted since it was read; nothing was written. Use write_file to create it again.", f.path)
 	}
 	theirs, by := e.Since, e.By
-	revs, ok := f.since(e.Rev)
+	revs, ok := f.Since(e.Rev)
 	switch {
 	case e.Create:
 		theirs = nil
 	case !ok:
-		theirs, by = text.Diff(e.Base, f.text), by.Unknown()
+		theirs, by = text.Diff(e.Base, f.Text()), by.Unknown()
 	default:
 		sets := make([]text.Set, 0, len(revs)+1)
 		sets = append(sets, theirs)
@@ -63,7 +63,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 			return plan{}, err
 		}
 	}
-	p := plan{before: f.text, theirs: text.Canonical(e.Base, theirs), by: by}
+	p := plan{before: f.Text(), theirs: text.Canonical(e.Base, theirs), by: by}
 	if n := len(p.theirs); e.Delete && n > 0 {
 		start, end := p.theirs[0].Start, p.theirs[n-1].End
 		return p, w.conflict(f, e, theirs, []text.Conflict{{Start: start, End: end, Base: e.Base.Slice(start, end)}}, revs)
@@ -73,7 +73,7 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 		p.version = &v
 	}
 	p.rebased = text.Rebase(e.Base, e.Edits, theirs)
-	if len(p.rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.text, p.rebased.Set) {
+	if len(p.rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.Text(), p.rebased.Set) {
 		w.o.Log.Error("a rebased edit would delete other text than the original", "path", f.path)
 		p.rebased.Conflicts = []text.Conflict{{Rule: "span"}}
 	}
@@ -106,7 +106,7 @@ func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, foun
 	}
 	w.notify(f, "conflict", "user")
 	e.Path = f.path
-	return filetime.Collision(e, theirs, f.text, found, by)
+	return filetime.Collision(e, theirs, f.Text(), found, by)
 }
 
 // allOf is the removal of all of a text.
@@ -131,8 +131,8 @@ func (w *Workspace) mayDelete(f *file) error {
 		return e
 	case d.exists:
 		f.disk.mode = d.stat.mode
-		if sameButEnd(d.text, f.text) {
-			f.disk.removed = deletion{f.text, d.text, d.stat.charset}
+		if sameButEnd(d.text, f.Text()) {
+			f.disk.removed = deletion{f.Text(), d.text, d.stat.charset}
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 	}
 	live, changes := w.covers(f.path)
 	sure := live && (f.disk.valid == wasWritten || f.disk.valid == wasRead && f.disk.changes == changes)
-	path, was, size, compare := f.path, f.disk.stat, f.size(), f.loaded && f.disk.exists
+	path, was, size, compare := f.path, f.disk.stat, f.size(), f.Loaded() && f.disk.exists
 	d, err := bounded(path, diskTimeout, func() (*onDisk, error) {
 		if compare {
 			if info, err := w.statDisk(path); err == nil {
@@ -55,25 +55,25 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 	was := f.disk.exists
 	f.disk.exists = d.exists
 	switch {
-	case !f.loaded:
-		f.begin(d.text, w.next())
-	case !f.text.Equal(d.text):
-		set, back := f.discard(d.text)
+	case !f.Loaded():
+		f.Begin(d.text, w.next())
+	case !f.Text().Equal(d.text):
+		set, back := f.Discard(d.text)
 		if !back {
-			set = text.Infer(f.text, d.text)
+			set = text.Infer(f.Text(), d.text)
 		}
 		w.record(f, set, author)
 		if f.out != nil {
 			f.out.events[len(f.out.events)-1].Kind = follow.OnDisk
 		}
 		if back {
-			f.back = [2]uint64{f.savedRev, f.rev}
+			f.Discarded()
 		}
 		w.notify(f, "stale", "disk")
 	case was && !d.exists:
 		w.notify(f, "stale", "disk")
 	}
-	f.markSaved()
+	f.MarkSaved()
 }
 
 // newerOnDisk reads the file of an open document. newer is true if another program has saved it and the editor has not loaded that: the
@@ -83,7 +83,7 @@ func (w *Workspace) newerOnDisk(f *file) (d onDisk, newer bool, err error) {
 		return d, false, err
 	}
 	known := func(t text.Text) bool { return sameButEnd(d.text, t) }
-	return d, !known(f.text) && !(f.savedRev > 0 && known(f.saved)) && !(f.expected != nil && known(f.expected.after)), nil
+	return d, !known(f.Text()) && !(f.SavedRev() > 0 && known(f.Saved())) && !(f.expected != nil && known(f.expected.after)), nil
 }
 
 // overwrites says that saving the buffer would overwrite what another program has saved. f.mu is held.

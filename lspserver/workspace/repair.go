@@ -8,6 +8,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/follow"
+	"tandem/lspserver/history"
 )
 
 // An editor that checks no version may put an edit at the places of an older text. That is an edit that has landed and that nobody wanted:
@@ -62,7 +63,7 @@ func (a *attempt) strayed(d *delivery) {
 // is a change that a person has asked for, so that no view and no undo knows it. f.mu is held.
 func (a *attempt) misplace(d *delivery) {
 	first, last := a.own(d)
-	a.f.claim(first.Rev, last.Rev, filetime.Change{ForUser: true})
+	a.f.Claim(first.Rev, last.Rev, filetime.Change{ForUser: true})
 	b := a.back
 	for _, e := range d.events[:d.found.From] {
 		b.carry(e.Set)
@@ -95,16 +96,16 @@ func (a *attempt) clean(d *delivery) bool {
 // planRevert is the plan to revert what is misplaced, empty if nothing is. f.mu is held.
 func (a *attempt) planRevert() (plan, error) {
 	f, b := a.f, a.back
-	if revs, ok := f.since(b.rev); ok {
+	if revs, ok := f.Since(b.rev); ok {
 		for _, r := range revs {
 			b.carry(r.Set)
 		}
 	} else {
-		b.carry(text.Diff(b.now, f.text))
+		b.carry(text.Diff(b.now, f.Text()))
 	}
-	b.rev = f.rev
-	after := b.set.Apply(f.text)
-	if !f.open() && f.discardedBy(b.first) || after.Equal(f.text) {
+	b.rev = f.Rev()
+	after := b.set.Apply(f.Text())
+	if !f.open() && f.DiscardedBy(b.first) || after.Equal(f.Text()) {
 		b.set = nil
 	}
 	switch {
@@ -116,7 +117,7 @@ func (a *attempt) planRevert() (plan, error) {
 	case f.doc.sync != inSync || f.doc.rivals > 0:
 		return plan{}, a.unknown("the editor put it at the wrong place, and that cannot be taken back")
 	}
-	p := plan{before: f.text, set: b.set, after: after}
+	p := plan{before: f.Text(), set: b.set, after: after}
 	if !f.doc.unversioned {
 		v := f.doc.version
 		p.version = &v
@@ -128,20 +129,20 @@ func (a *attempt) planRevert() (plan, error) {
 // revision of that: text that the misplaced edit deleted and the revert inserted again keeps its author. f.mu is held.
 func (a *attempt) isReverted() {
 	f, b := a.f, a.back
-	if revs, ok := f.since(a.e.Rev); ok {
-		theirs := text.Compose(a.e.Since, composeRevisions(revs))
-		a.e.Since, a.e.Rev = text.Minimize(a.e.Base, theirs), f.rev
+	if revs, ok := f.Since(a.e.Rev); ok {
+		theirs := text.Compose(a.e.Since, history.Compose(revs))
+		a.e.Since, a.e.Rev = text.Minimize(a.e.Base, theirs), f.Rev()
 	}
 	if b.lingers {
 		a.e.Edits = nil
 	}
-	i, j := f.span(b.first, f.rev)
+	revs := f.Between(b.first, f.Rev())
 	known := func(r filetime.Revision) bool { return r.Author != filetime.User || r.Session != "" } // as somebody else's
-	if i == j || slices.ContainsFunc(f.revisions[i:j], known) || b.first <= f.savedRev && f.savedRev < f.rev {
+	if len(revs) == 0 || slices.ContainsFunc(revs, known) || b.first <= f.SavedRev() && f.SavedRev() < f.Rev() {
 		return
 	}
-	set := text.Minimize(b.before, composeRevisions(f.revisions[i:j]))
-	f.replace(b.first, f.rev, filetime.Revision{Rev: f.rev, Set: set, Author: filetime.User, Ours: len(set) == 0})
+	set := text.Minimize(b.before, history.Compose(revs))
+	f.Replace(b.first, f.Rev(), filetime.Revision{Rev: f.Rev(), Set: set, Author: filetime.User, Ours: len(set) == 0})
 }
 
 // revertOnDisk reverts what was misplaced in a document that was closed with it.
@@ -158,7 +159,7 @@ func (a *attempt) revertOnDisk(ctx context.Context) error {
 	switch {
 	case err == nil:
 		a.back.known = append(a.back.known, reversal{now: e.Base, set: e.Edits}) // an editor that opens it now may have read that
-		a.back.set, a.back.now, a.back.rev = nil, a.f.text, a.f.rev
+		a.back.set, a.back.now, a.back.rev = nil, a.f.Text(), a.f.Rev()
 		a.isReverted()
 		return nil
 	case errors.Is(err, errOpened), errors.As(err, &conflict): // it changed meanwhile

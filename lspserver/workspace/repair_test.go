@@ -14,6 +14,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/history"
 )
 
 // TestRepairMeetsRepair has somebody type beside an edit at a wrong place, and beside each of its repairs, so that these
@@ -159,7 +160,7 @@ func mishap(t *testing.T, seed uint64) {
 	}
 	for _, l := range append(told.Files, filetime.LandedFile{Before: s.Text, After: s.Text, Rev: s.Rev}) {
 		if revs, now, ok := w.History(path, l.Rev); !ok || !l.Set.Apply(l.Before).Equal(l.After) ||
-			composeRevisions(revs).Apply(l.After).String() != b.text || now.Text.String() != b.text {
+			history.Compose(revs).Apply(l.After).String() != b.text || now.Text.String() != b.text {
 			bad = append(bad, fmt.Sprintf("by the history %+v comes to %q", l, now.Text))
 		}
 	}

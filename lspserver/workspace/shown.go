@@ -20,7 +20,7 @@ func (w *Workspace) Shown() []Shown {
 	for uri, f := range w.opened() {
 		f.mu.Lock()
 		if f.open() && f.uri == uri {
-			out = append(out, Shown{Path: f.path, URI: uri, Text: f.text, rev: f.rev})
+			out = append(out, Shown{Path: f.path, URI: uri, Text: f.Text(), rev: f.Rev()})
 		}
 		f.mu.Unlock()
 	}

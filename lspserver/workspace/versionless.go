@@ -57,7 +57,7 @@ func (w *Workspace) readForDelete(f *file, p plan) (onDisk, error) {
 // unsavedReason is LandedFile.Stale after give: whether the editor has saved the text. f.mu is held.
 func (w *Workspace) unsavedReason(f *file) string {
 	d, err := w.readDisk(f.path, 0)
-	if err == nil && d.exists && text.EqualLines(d.text, f.text) {
+	if err == nil && d.exists && text.EqualLines(d.text, f.Text()) {
 		return ""
 	}
 	return "was changed in the editor, which has not saved it: the disk is older than the editor's text."

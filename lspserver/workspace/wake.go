@@ -52,10 +52,10 @@ func (w *Workspace) lately(f *file) [][]byte {
 // the text before the edit reverts it on purpose, and a command of the agent may. f.mu is held.
 func (w *Workspace) restore(f *file, d onDisk) onDisk {
 	lately := w.lately(f)
-	if len(lately) == 0 || !f.loaded || !f.disk.exists || !d.exists || f.text.Equal(d.text) {
+	if len(lately) == 0 || !f.Loaded() || !f.disk.exists || !d.exists || f.Text().Equal(d.text) {
 		return d
 	}
-	now, err := text.Encode(f.text, d.stat.charset)
+	now, err := text.Encode(f.Text(), d.stat.charset)
 	if err != nil {
 		return d
 	}

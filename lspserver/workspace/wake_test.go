@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tandem/filetime"
+	"tandem/lspserver/history"
 )
 
 // TestF152StaleSave has a program save, right after an edit has landed, what it had read before: the edit is put back, unless
@@ -57,7 +58,7 @@ func TestF152StaleSave(t *testing.T) {
 				t.Errorf("the file is %q %v, want %q", raw, err, row.want)
 			}
 			revs, now, ok := w.History(path, landed.Files[0].Rev)
-			if !ok || now.Text.String() != row.want || composeRevisions(revs).Apply(landed.Files[0].After).String() != row.want {
+			if !ok || now.Text.String() != row.want || history.Compose(revs).Apply(landed.Files[0].After).String() != row.want {
 				t.Errorf("the text is %q after %+v", now.Text, revs)
 			}
 		})

@@ -22,6 +22,7 @@ import (
 	"tandem/filetime/locks"
 	"tandem/filetime/text"
 	"tandem/lspserver/fileuri"
+	"tandem/lspserver/history"
 	"tandem/sandbox"
 )
 
@@ -230,9 +231,7 @@ func (w *Workspace) fileLocked(path string) *file {
 	w.clock++
 	if f == nil {
 		w.forget()
-		f = &file{path: path, uri: URI(path), inFlight: make(chan struct{}, 1), changed: make(chan struct{})}
-		f.rev = w.next()
-		f.base = f.rev
+		f = &file{path: path, uri: URI(path), inFlight: make(chan struct{}, 1), changed: make(chan struct{}), History: history.New(w.next())}
 		if g := w.gone[path]; g != nil {
 			f.status, f.disk.last = g.status, g.disk.last
 			delete(w.gone, path)
@@ -316,7 +315,7 @@ func (w *Workspace) History(path string, rev uint64) ([]filetime.Revision, filet
 	f := w.file(path)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	revs, ok := f.since(rev)
+	revs, ok := f.Since(rev)
 	return revs, f.pinnedSnapshot(), ok
 }
 
@@ -352,7 +351,7 @@ func (w *Workspace) States(paths []string) []State {
 	w.mu.Unlock()
 	for _, f := range list {
 		f.mu.Lock()
-		s, t, charset := f.state(""), f.text, text.CharsetUTF8
+		s, t, charset := f.state(""), f.Text(), text.CharsetUTF8
 		if !f.open() && f.disk.exists {
 			s.Size, charset = int(f.disk.size), f.disk.charset
 		}
@@ -383,7 +382,7 @@ func (w *Workspace) Changed(path string, lost bool) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	was, known := f.hash(), f.loaded
+	was, known := f.hash(), f.Loaded()
 	f.disk.valid = unsure
 	if lost {
 		f.distrust()
@@ -391,10 +390,10 @@ func (w *Workspace) Changed(path string, lost bool) {
 	switch {
 	case f.open():
 		w.checkOtherSave(f, true)
-	case f.loaded || f.status.seen != "":
+	case f.Loaded() || f.status.seen != "":
 		if err := w.refresh(f); err != nil {
 			w.o.Log.Debug("watched file cannot be read", "path", path, "error", err)
-		} else if !known && was != f.text.Hash() {
+		} else if !known && was != f.Text().Hash() {
 			w.notify(f, "stale", "disk")
 		}
 	}
@@ -410,7 +409,7 @@ func (w *Workspace) checkOtherSave(f *file, first bool) {
 		return
 	}
 	d, err := w.readForCompare(f)
-	if err != nil || d.exists && (f.disk.last == d.text.Hash() || text.EqualLines(d.text, f.text)) || !d.exists && !f.disk.exists {
+	if err != nil || d.exists && (f.disk.last == d.text.Hash() || text.EqualLines(d.text, f.Text())) || !d.exists && !f.disk.exists {
 		return
 	}
 	if first || f.out != nil {

@@ -1,8 +1,7 @@
-package workspace
+package history
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,27 +14,25 @@ import (
 
 // recorded is a file with a history of its own, and the texts that its revisions make.
 type recorded struct {
-	*file
+	*History
 	texts map[uint64]text.Text
 }
 
 func newHistory(content string) *recorded {
-	f := &file{path: "f", history: history{text: text.New(content), rev: 2, base: 2, loaded: true}, changed: make(chan struct{})}
-	return &recorded{f, map[uint64]text.Text{2: f.text}}
+	h := New(2)
+	h.Begin(text.New(content), 2)
+	return &recorded{&h, map[uint64]text.Text{2: h.text}}
 }
 
 func (h *recorded) add(set text.Set, by filetime.Author) {
-	h.past.Add(h.rev, h.text)
-	h.text = set.Apply(h.text)
-	h.rev += 2
+	h.Record(h.rev+2, set, by, false)
 	h.texts[h.rev] = h.text
-	h.append(filetime.Revision{Rev: h.rev, Set: set, Author: by}, false)
 }
 
 // lead checks that what came after a revision leads from its text to the present.
 func (h *recorded) lead(t *testing.T, rev uint64) bool {
 	t.Helper()
-	revs, ok := h.since(rev)
+	revs, ok := h.Since(rev)
 	if !ok {
 		return false
 	}
@@ -52,7 +49,7 @@ func (h *recorded) lead(t *testing.T, rev uint64) bool {
 func TestHistoryIsFolded(t *testing.T) {
 	h := newHistory(strings.Repeat("line\n", 100))
 	var given, agents []uint64
-	for i := range maxHistory + maxHistory/2 {
+	for i := range MaxRevisions + MaxRevisions/2 {
 		by := filetime.User
 		if i%5000 == 77 {
 			by = filetime.Agent
@@ -63,10 +60,11 @@ func TestHistoryIsFolded(t *testing.T) {
 			agents = append(agents, h.rev)
 		}
 		if i%3000 == 13 {
-			given = append(given, h.pinnedSnapshot().Rev)
+			h.Pin()
+			given = append(given, h.rev)
 		}
 	}
-	if n := len(h.revisions); n > maxHistory {
+	if n := len(h.revisions); n > MaxRevisions {
 		t.Errorf("%d revisions are kept", n)
 	}
 	for _, rev := range slices.Concat([]uint64{2}, given, agents) {
@@ -86,7 +84,7 @@ func TestHistoryIsFolded(t *testing.T) {
 func TestFoldKeepsLandedApart(t *testing.T) {
 	h := newHistory("line\n")
 	landed := map[uint64]bool{}
-	for i := range maxHistory + 1 {
+	for i := range MaxRevisions + 1 {
 		h.add(text.Set{{New: "x"}}, filetime.User)
 		if i%5000 == 77 {
 			h.revisions[len(h.revisions)-1].Ours = true
@@ -101,7 +99,7 @@ func TestFoldKeepsLandedApart(t *testing.T) {
 			}
 		}
 	}
-	if kept != len(landed) || len(h.revisions) > maxHistory {
+	if kept != len(landed) || len(h.revisions) > MaxRevisions {
 		t.Errorf("%d of %d are kept, among %d revisions", kept, len(landed), len(h.revisions))
 	}
 }
@@ -126,10 +124,10 @@ func TestHistoryIsBounded(t *testing.T) {
 	if most > maxWeight {
 		t.Errorf("%d bytes are kept", most)
 	}
-	if _, ok := h.since(2); ok {
+	if _, ok := h.Since(2); ok {
 		t.Error("the oldest is still there")
 	}
-	if revs, ok := h.since(h.base); !ok || len(revs) != len(h.revisions) {
+	if revs, ok := h.Since(h.base); !ok || len(revs) != len(h.revisions) {
 		t.Error("the base is not where the history begins")
 	}
 }
@@ -152,14 +150,14 @@ func TestRestores(t *testing.T) {
 			case 0:
 				i := rapid.IntRange(0, n-1).Draw(t, "from")
 				to := rapid.IntRange(i+1, n).Draw(t, "to")
-				h.claim(h.revisions[i].Rev, h.revisions[to-1].Rev, filetime.Change{Session: "s", Call: "c"})
+				h.Claim(h.revisions[i].Rev, h.revisions[to-1].Rev, filetime.Change{Session: "s", Call: "c"})
 			case 1:
 				at := h.revisions[n-1]
-				h.replace(at.Rev, at.Rev, filetime.Revision{Rev: at.Rev - 1, Part: true}, filetime.Revision{Rev: at.Rev, Set: at.Set})
+				h.Replace(at.Rev, at.Rev, filetime.Revision{Rev: at.Rev - 1, Part: true}, filetime.Revision{Rev: at.Rev, Set: at.Set})
 			}
 		}
 		from := rapid.SampledFrom(append(revs, 2)).Draw(t, "since")
-		given, ok := h.since(from)
+		given, ok := h.Since(from)
 		if !ok {
 			return
 		}
@@ -182,36 +180,4 @@ func TestRestores(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestRestoresOfDocuments: an undo in an editor and a program that writes an older text are told alike, and neither typing nor a
-// reload to a new text restores anything.
-func TestRestoresOfDocuments(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.txt")
-	w := New(Options{Roots: everything(), Features: Features{Apply: true}})
-	w.Open(path, URI(path), 1, "one\n")
-	snap, err := w.Read(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := func(line, character int) text.Position { return text.Position{Line: line, Character: character} }
-	for i, c := range []ContentChange{
-		{Range: &Range{at(0, 3), at(0, 3)}, Text: "!"},
-		{Range: &Range{at(1, 0), at(1, 0)}, Text: "two\n"},
-		{Range: &Range{at(1, 0), at(2, 0)}},
-		{Text: "one\n"},
-		{Text: "one!\ntwo\n"},
-		{Text: "another\n"},
-	} {
-		w.Change(URI(path), int32(i+2), []ContentChange{c})
-	}
-	revs, now, ok := w.History(path, snap.Rev)
-	if !ok || len(revs) != 6 || now.Text.String() != "another\n" {
-		t.Fatalf("%v %+v", revs, now)
-	}
-	for i, want := range []uint64{0, 0, revs[0].Rev, snap.Rev, revs[1].Rev, 0} {
-		if got := revs[i].Restores; got != want {
-			t.Errorf("change %d restores %d, want %d", i, got, want)
-		}
-	}
 }
