@@ -18,6 +18,14 @@ func Fit(t Text, off int, s string) string {
 	return withEOL(toLF(t, s), eolAt(t, off))
 }
 
+// Removal is the removal of all of a text.
+func Removal(t Text) Set {
+	if t.Len() == 0 {
+		return nil
+	}
+	return Set{{Start: 0, End: t.Len()}}
+}
+
 // Overwrite returns the smallest edits that make t say what content says. Its BOM
 // stays; lines that do not change keep their line ends and new ones take them from
 // their neighbours.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -329,4 +330,11 @@ func (t Text) Position(off int, e Encoding) Position {
 		start += len(rest)
 	}
 	return p
+}
+
+// Inside reports whether a position that was clamped to an offset lies before the end of that
+// line: in a character.
+func (t Text) Inside(p Position, off int) bool {
+	end, _ := t.Offset(Position{Line: p.Line, Character: math.MaxInt}, UTF8)
+	return p.Line == t.Position(off, UTF8).Line && off < end
 }

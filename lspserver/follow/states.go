@@ -53,5 +53,8 @@ func (s State) Next(in Input) State {
 	return flights[s][in]
 }
 
+// Applied reports that the editor has said yes, and has not told of the change yet.
+func (s State) Applied() bool { return s == Held || s == Passed }
+
 // Over reports that nothing more is waited for.
 func (s State) Over() bool { return s >= Ready }

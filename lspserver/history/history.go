@@ -1,5 +1,5 @@
-// Package history has the text of one file and how it came about: its revisions, whose each of them is, which one the disk has, and which
-// of them leads back to an earlier text.
+// Package history has the text of one file and how it came about: its revisions, whose each of them
+// is, which one the disk has, and which of them leads back to an earlier text.
 package history
 
 import (
@@ -51,7 +51,8 @@ func (h *History) Loaded() bool { return h.loaded }
 // Drop says that the file's text is not known any more.
 func (h *History) Drop() { h.loaded = false }
 
-// Spell puts another form of the present text into its place: it may differ in line ends, and no revision leads to it.
+// Spell puts another form of the present text into its place: it may differ in line ends, and no
+// revision leads to it.
 func (h *History) Spell(t text.Text) { h.text = t }
 
 // MovedAway gives the history to another path, and leaves one in which nothing is known.
@@ -70,7 +71,8 @@ func (h *History) Begin(t text.Text, rev uint64) {
 	h.revisions, h.weight, h.pinnedRevs, h.past = nil, 0, nil, filetime.Past{}
 }
 
-// Record makes a change the next revision. keep leaves the older ones as they are, for an edit in flight that looks up its own.
+// Record makes a change the next revision. keep leaves the older ones as they are, for an edit in
+// flight that looks up its own.
 func (h *History) Record(rev uint64, set text.Set, author filetime.Author, keep bool) {
 	h.past.Add(h.rev, h.text)
 	h.text, h.rev, h.reloads = set.Apply(h.text), rev, 0
@@ -109,8 +111,8 @@ func (h *History) weighAll() {
 	}
 }
 
-// fold composes runs of revisions in the older half of the history, which is exact. Revisions of the agent, and those that
-// snapshots had, are kept.
+// fold composes runs of revisions in the older half of the history, which is exact. Revisions of
+// the agent, and those that snapshots had, are kept.
 func (h *History) fold() {
 	half := len(h.revisions) / 2
 	var kept []filetime.Revision
@@ -128,7 +130,8 @@ func (h *History) fold() {
 	h.revisions = append(kept, h.revisions[half:]...)
 }
 
-// After gives the revisions after rev, which are not to be changed; ok is false if the history does not have rev any more.
+// After gives the revisions after rev, which are not to be changed; ok is false if the history does
+// not have rev any more.
 func (h *History) After(rev uint64) (revs []filetime.Revision, ok bool) {
 	if rev == h.rev {
 		return nil, true
@@ -145,8 +148,8 @@ func (h *History) After(rev uint64) (revs []filetime.Revision, ok bool) {
 	return h.revisions[i+1:], true
 }
 
-// Since is After, as a copy that says what each revision restores: that depends on the text which it
-// leads to alone, so it outlasts a new division into revisions.
+// Since is After, as a copy that says what each revision restores: that depends on the text which
+// it leads to alone, so it outlasts a new division into revisions.
 func (h *History) Since(rev uint64) ([]filetime.Revision, bool) {
 	revs, ok := h.After(rev)
 	revs = slices.Clone(revs)
@@ -178,7 +181,8 @@ func (h *History) Claim(first, last uint64, c filetime.Change) {
 // All gives the revisions, which are not to be changed.
 func (h *History) All() []filetime.Revision { return h.revisions }
 
-// Between gives the revisions from first to last, which are not to be changed; none if the history does not have them.
+// Between gives the revisions from first to last, which are not to be changed; none if the history
+// does not have them.
 func (h *History) Between(first, last uint64) []filetime.Revision {
 	i, j := h.span(first, last)
 	return h.revisions[i:j]
@@ -198,7 +202,8 @@ func (h *History) Pin() {
 	}
 }
 
-// span is where the revisions from first to last stand: from index i and up to j. It is empty if the history does not have them.
+// span is where the revisions from first to last stand: from index i and up to j. It is empty if
+// the history does not have them.
 func (h *History) span(first, last uint64) (i, j int) {
 	i = slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Rev == first })
 	j = slices.IndexFunc(h.revisions, func(r filetime.Revision) bool { return r.Rev == last })
@@ -208,7 +213,8 @@ func (h *History) span(first, last uint64) (i, j int) {
 	return i, j + 1
 }
 
-// Replace puts other revisions into the place of those from first to last, which lead to the same text.
+// Replace puts other revisions into the place of those from first to last, which lead to the same
+// text.
 func (h *History) Replace(first, last uint64, by ...filetime.Revision) {
 	if i, j := h.span(first, last); i < j {
 		h.revisions = slices.Replace(slices.Clone(h.revisions), i, j, by...)
@@ -246,8 +252,8 @@ func (h *History) SetSaved(is bool) {
 	}
 }
 
-// Discard is the change to now if that is the last saved text: the inverse of all changes since, which a diff would
-// only guess.
+// Discard is the change to now if that is the last saved text: the inverse of all changes since,
+// which a diff would only guess.
 func (h *History) Discard(now text.Text) (text.Set, bool) {
 	if h.savedRev == 0 || h.savedRev == h.rev || !h.saved.Equal(now) {
 		return nil, false
@@ -278,14 +284,16 @@ func (h *History) Saved() text.Text { return h.saved }
 // Saves counts how often unsaved text was saved.
 func (h *History) Saves() int { return h.saves }
 
-// Reloaded says that the latest n revisions are those by which an editor has loaded the file again that another program has written.
+// Reloaded says that the latest n revisions are those by which an editor has loaded the file again
+// that another program has written.
 func (h *History) Reloaded(n int) {
 	h.MarkSaved()
 	h.reloads = min(n, len(h.revisions))
 	h.reloadedBy(filetime.Disk)
 }
 
-// SavedUnsaved counts a save, unless no text was unsaved. What looked like a reload was none: the save was on disk before it was told of.
+// SavedUnsaved counts a save, unless no text was unsaved. What looked like a reload was none: the
+// save was on disk before it was told of.
 func (h *History) SavedUnsaved(dirty bool) {
 	if dirty || h.reloads > 0 {
 		h.reloadedBy(filetime.User)

@@ -9,6 +9,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
 // named is an editor that promises to name the version of an edit: by says what it names.
@@ -75,7 +76,7 @@ func TestAckDecides(t *testing.T) {
 			if got := l.Set.Apply(l.Before).String(); got != "one\nnew\ntwo\nthree\n"+c.before {
 				t.Errorf("landed as %q", got)
 			}
-			if kept, broken := w.traffic.kept.Load(), w.traffic.broken.Load(); kept != 1 || broken != 0 {
+			if kept, broken := w.traffic.Named(); kept != 1 || broken != 0 {
 				t.Errorf("%d acknowledged, %d wrong", kept, broken)
 			}
 			if l.Attempts != max(1, c.tries) {
@@ -123,7 +124,7 @@ func TestAckBroken(t *testing.T) {
 			t.Errorf("landed as %q", got)
 		}
 	}
-	if kept, broken := w.traffic.kept.Load(), w.traffic.broken.Load(); kept != 0 || broken != maxBroken || w.promised() {
+	if kept, broken := w.traffic.Named(); kept != 0 || broken != delivery.MaxBroken || w.client().Promised() {
 		t.Errorf("%d acknowledged, %d wrong", kept, broken)
 	}
 }

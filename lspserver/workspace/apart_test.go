@@ -43,7 +43,7 @@ func TestFaultE13PlainDeletion(t *testing.T) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			if b.fails = nil; try == 2 {
-				b.fails = &RefusedError{"not this file"}
+				b.fails = &RefusedError{Words: "not this file"}
 			}
 		}, code: filetime.WriteError, text: doc},
 	} {

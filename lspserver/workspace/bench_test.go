@@ -40,7 +40,7 @@ func BenchmarkMinute(b *testing.B) {
 				}
 			}
 			at := text.Position{Line: r.IntN(150_000)}
-			change := ContentChange{Range: &Range{at, at}, Text: "x"}
+			change := ContentChange{Range: &Range{Start: at, End: at}, Text: "x"}
 			if i%3 == 2 { // and one back
 				change.Range.End.Character, change.Text = 1, ""
 			}
@@ -64,7 +64,7 @@ func BenchmarkChange(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				at := text.Position{Line: mb << 20 / 57 / 2, Character: i % 2000}
-				w.Change(URI(path), int32(i+2), []ContentChange{{Range: &Range{at, at}, Text: "x"}})
+				w.Change(URI(path), int32(i+2), []ContentChange{{Range: &Range{Start: at, End: at}, Text: "x"}})
 			}
 		})
 	}

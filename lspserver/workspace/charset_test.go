@@ -14,6 +14,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
 // coded is a text in a charset, by another library than the one under test.
@@ -152,7 +153,7 @@ func TestCharsetMeetsSave(t *testing.T) {
 		f.mu.Lock()
 		after := text.New(strings.Replace(utf16File, "three", "3", 1))
 		tx := w.transaction(filetime.Change{})
-		final, err := w.swap(f, plan{before: s.Text, after: after}, text.CharsetUTF16LE, filetime.FileEdit{}, tx)
+		final, err := w.swap(f, delivery.Plan{Before: s.Text, After: after}, text.CharsetUTF16LE, filetime.FileEdit{}, tx)
 		tx.end(err)
 		f.mu.Unlock()
 		if err != nil || final.text.String() != theirs.want {

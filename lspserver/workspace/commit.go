@@ -12,13 +12,8 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
-
-// errOpened says that a file was opened while its change was to go to the disk.
-var errOpened = errors.New("the document was opened")
-
-// errClosed says that a document was closed while its edit was to go to the editor.
-var errClosed = errors.New("the document was closed")
 
 // transaction is one change that is landing: what of it is in the journal, and warnings for a person.
 type transaction struct {
@@ -162,13 +157,13 @@ func (w *Workspace) planFile(f *file, e filetime.FileEdit) ([]disk.Planned, erro
 	}
 	charset := f.disk.charset
 	if f.disk.exists {
-		if p.Before, err = text.Encode(worked.before, charset); err != nil {
+		if p.Before, err = text.Encode(worked.Before, charset); err != nil {
 			return nil, writeError(f.path, err)
 		}
 		p.BeforeHash = disk.Hash(p.Before)
 	}
 	if !e.Delete {
-		after, err := text.Encode(worked.after, charset)
+		after, err := text.Encode(worked.After, charset)
 		if err != nil {
 			return nil, writeError(f.path, err)
 		}
@@ -261,7 +256,7 @@ func (tx *transaction) revert(ctx context.Context, landed []filetime.LandedFile,
 		}
 		report.Files = append(report.Files, filetime.FileReport{Path: e.Path, State: state})
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendBudget+replyTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), delivery.SendBudget+delivery.ReplyTimeout)
 	defer cancel()
 	for i, l := range slices.Backward(landed) {
 		if !l.Applied {
@@ -327,7 +322,7 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, tx *tra
 		}
 		var doubt *filetime.Error
 		fell := errors.As(err, &doubt) && doubt.Reason == uncertainReason && w.o.Features.Resync && tries < 2
-		if fell || errors.Is(err, errOpened) || errors.Is(err, errClosed) {
+		if fell || errors.Is(err, delivery.ErrOpened) || errors.Is(err, delivery.ErrClosed) {
 			continue // it fell out of step, or goes to the other sink now
 		}
 		return l, err
@@ -348,10 +343,10 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 	p, err := w.prepare(f, e)
 	f.mu.Unlock()
 	if err != nil {
-		return p.landed(f, false), err
+		return p.Landed(f.path, f.Rev(), false), err
 	}
 	empty := e
-	empty.Delete, empty.Edits = false, allOf(e.Base)
+	empty.Delete, empty.Edits = false, text.Removal(e.Base)
 	var made filetime.LandedFile
 	if before.Len() > 0 {
 		if made, err = w.commitEditor(ctx, f, empty, c); err != nil {
@@ -379,7 +374,7 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	l.Before, l.BeforeVersion, l.Set, l.Rebased, l.Over, l.By = made.Before, made.BeforeVersion, allOf(made.Before), made.Rebased, made.Over, made.By
+	l.Before, l.BeforeVersion, l.Set, l.Rebased, l.Over, l.By = made.Before, made.BeforeVersion, text.Removal(made.Before), made.Rebased, made.Over, made.By
 	l.Attempts += made.Attempts
 	if f.Rev() != made.Rev {
 		f.Claim(made.Rev, f.Rev(), c)
@@ -515,12 +510,12 @@ func (w *Workspace) commitNowhere(f *file, e filetime.FileEdit) (filetime.Landed
 		}
 	}
 	p, err := w.prepare(f, e)
-	l := p.landed(f, false)
+	l := p.Landed(f.path, f.Rev(), false)
 	l.Created = e.Create
 	if e.Delete && err == nil {
-		l.Deleted, l.Set, l.After = true, allOf(p.before), text.Text{}
+		l.Deleted, l.Set, l.After = true, text.Removal(p.Before), text.Text{}
 	}
-	if err == nil && len(p.set) == 0 && !e.Create && !e.Delete {
+	if err == nil && len(p.Set) == 0 && !e.Create && !e.Delete {
 		l.Applied, l.Already = true, true
 	}
 	return l, err

@@ -45,9 +45,3 @@ const (
 	oddEnds             // it has one, or had since it was opened
 	behindEnds          // and the client has changed text behind one since it was saved
 )
-
-// Unsure is an edit whose call has ended before it was known whether it landed.
-type Unsure struct {
-	Session, Path, URI, Call string
-	Turn                     int
-}

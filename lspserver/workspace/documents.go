@@ -24,7 +24,7 @@ const NoVersion = math.MinInt32
 
 // Open handles didOpen. path is the document's; uri is the editor's spelling.
 func (w *Workspace) Open(path, uri string, version int32, content string) {
-	w.traffic.heardAt.Store(w.o.Now().UnixNano())
+	w.traffic.Heard(w.o.Now())
 	path = w.o.Canonical(path)
 	w.takeMovedState(path)
 	w.mu.Lock()
@@ -43,7 +43,7 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 	switch {
 	case f.doc != nil:
 		doc.opener, doc.rivals, doc.clamped = f.doc.opener, f.doc.rivals, f.doc.clamped
-	case f.out != nil || f.asked.Load() > 0:
+	case f.Busy() || f.asked.Load() > 0:
 		doc.opener = forEdit
 	}
 	if version == NoVersion {
@@ -57,14 +57,14 @@ func (w *Workspace) Open(path, uri string, version int32, content string) {
 		f.Spell(opened)
 	case f.Loaded():
 		w.record(f, text.Infer(f.Text(), opened), filetime.User)
-		if f.out != nil {
-			f.out.events[len(f.out.events)-1].Kind = follow.Opened
+		if e := f.Last(); e != nil {
+			e.Kind = follow.Opened
 		}
 		w.notify(f, "stale", "user")
 	default:
 		f.Begin(opened, w.next())
 	}
-	f.settle(true)
+	f.Settle(true)
 	w.compareOpened(f)
 }
 
@@ -77,15 +77,15 @@ func (w *Workspace) Requested(uri string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.requested()
+	f.Requested(f.Text(), f.Rev())
 }
 
 // Unsure lists those of a session.
 func (w *Workspace) Unsure(session string) (out []Unsure) {
 	for _, f := range w.opened() {
 		f.mu.Lock()
-		if d := f.out; d != nil && d.late != nil && d.unsure.Session == session {
-			out = append(out, d.unsure)
+		if u, ok := f.Unsure(); ok && u.Session == session {
+			out = append(out, u)
 		}
 		f.mu.Unlock()
 	}
@@ -115,7 +115,7 @@ func (w *Workspace) compareOpened(f *file) {
 	if err == nil {
 		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
 		if d.exists && d.text.Len() == 0 && f.Text().String() == "\n" { // an editor that adds it to an empty file too
-			w.endsTexts.Store(true)
+			w.traffic.EndsTexts()
 			dirty = false
 		}
 	}
@@ -136,7 +136,7 @@ func (w *Workspace) Elsewhere(paths []string) {
 
 // Change handles didChange. The changes apply one after another, as in LSP.
 func (w *Workspace) Change(uri string, version int32, changes []ContentChange) bool {
-	w.traffic.heardAt.Store(w.o.Now().UnixNano())
+	w.traffic.Heard(w.o.Now())
 	f, uri := w.document(uri)
 	if f == nil {
 		return false
@@ -162,25 +162,24 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 		w.record(f, set, filetime.User)
 		part := i+1 < len(changes)
 		f.SetPart(part)
-		if f.out != nil {
-			last := &f.out.events[len(f.out.events)-1]
-			last.Part, last.Version = part, version
+		if e := f.Last(); e != nil {
+			e.Part, e.Version = part, version
 		}
 	}
 	if clean {
 		w.detectReload(f, len(changes)) // the history may have been folded meanwhile
 	}
 	w.landExpected(f)
-	if f.out != nil && f.Text().Equal(f.out.set.Apply(f.out.before)) {
+	if f.Leads(f.Text()) {
 		f.doc.echo = f.Rev()
 	}
-	f.settle(false)
+	f.Settle(false)
 	switch {
 	case f.Text().Equal(written): // nothing has changed, or the editor has read again what we wrote
 		if clean || behind {
 			f.MarkSaved()
 		}
-	case f.out == nil:
+	case !f.Busy():
 		f.doc.opener = byPerson
 		w.notify(f, "stale", "user")
 	}
@@ -245,7 +244,7 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 		w.learnFromPosition(f, c.Range.End)
 		// A position past the end of a line is defined by LSP and some editors send it; one inside a character, or an
 		// end before its start, means that the texts differ. With Resync every doubt is cheap.
-		if end < start || w.o.Features.Resync || bad1 && inside(f.Text(), c.Range.Start, start) || bad2 && inside(f.Text(), c.Range.End, end) {
+		if end < start || w.o.Features.Resync || bad1 && f.Text().Inside(c.Range.Start, start) || bad2 && f.Text().Inside(c.Range.End, end) {
 			f.doc.sync = max(f.doc.sync, maybeDrifted)
 		}
 		w.o.Log.Warn("position outside the text, clamped", "uri", f.uri, "version", f.doc.version)
@@ -261,12 +260,6 @@ func (w *Workspace) convert(f *file, c ContentChange) text.Set {
 		return text.Minimize(f.Text(), set)
 	}
 	return set
-}
-
-// inside reports whether a position that was clamped to an offset lies before the end of that line: in a character.
-func inside(t text.Text, p text.Position, off int) bool {
-	end, _ := t.Offset(text.Position{Line: p.Line, Character: math.MaxInt}, text.UTF8)
-	return p.Line == t.Position(off, text.UTF8).Line && off < end
 }
 
 // catchUp goes back to the editor's text of a file that was written on disk behind it. f.mu is held.
@@ -291,8 +284,7 @@ func (w *Workspace) LoseSync(uri string) (was bool) {
 	}
 	was = f.doc.sync != lostSync
 	f.doc.sync = lostSync
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.Wake()
 	return was
 }
 
@@ -328,7 +320,7 @@ func (w *Workspace) document(uri string) (f *file, own string) {
 
 // Saved handles didSave; content is nil if the editor does not send the text.
 func (w *Workspace) Saved(uri string, content *string) {
-	w.traffic.heardAt.Store(w.o.Now().UnixNano())
+	w.traffic.Heard(w.o.Now())
 	f, uri := w.document(uri)
 	if f == nil {
 		return
@@ -353,12 +345,11 @@ func (w *Workspace) Saved(uri string, content *string) {
 	f.expected = nil // the person's text has replaced it, or it has arrived
 	f.disk.exists, f.doc.unplaced = true, false
 	w.compareSaved(f)
-	f.settle(false)
+	f.Settle(false)
 	if f.SavedRev() == f.Rev() { // what was told of is all that there is
-		f.requested()
+		f.Requested(f.Text(), f.Rev())
 	}
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.Wake()
 }
 
 // compareSaved compares a document that the editor has saved with the disk, which another program may have changed since. f.mu is held.
@@ -372,7 +363,7 @@ func (w *Workspace) compareSaved(f *file) {
 	f.disk.stat, f.disk.last = d.stat, d.text.Hash()
 	same := text.EqualLines(d.text, f.Text())
 	if !same && w.o.Features.Plain && text.Unified(d.text) == text.Unified(f.Text())+"\n" && !endsLine(f.Text().String()) {
-		w.endsTexts.Store(true)
+		w.traffic.EndsTexts()
 		same = true
 	}
 	if f.SetSaved(same); same {
@@ -383,7 +374,7 @@ func (w *Workspace) compareSaved(f *file) {
 
 // Close handles didClose: from now on the text is the disk's.
 func (w *Workspace) Close(uri string) {
-	w.traffic.heardAt.Store(w.o.Now().UnixNano())
+	w.traffic.Heard(w.o.Now())
 	f, uri := w.document(uri)
 	w.withoutName(uri)
 	if f == nil {
@@ -410,13 +401,12 @@ func (w *Workspace) withoutName(uri string) {
 
 // documentClosed makes the text of a document the disk's. f.mu is held.
 func (w *Workspace) documentClosed(f *file) {
-	defer f.settle(true)
+	defer f.Settle(true)
 	f.doc = nil
 	f.disk.stat, f.disk.valid = stat{size: f.disk.size}, unsure
 	f.disk.wake = nil         // the disk differs from the buffer, which is no stale save
 	if w.movingAway(f.path) { // its text goes on at the new path
-		close(f.changed)
-		f.changed = make(chan struct{})
+		f.Wake()
 		return
 	}
 	rev := f.Rev()
@@ -429,8 +419,7 @@ func (w *Workspace) documentClosed(f *file) {
 	}
 	w.landExpected(f)
 	f.expected = nil
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.Wake()
 }
 
 // maxResyncs is how often Resync is repeated because its text was out of date when it came.

@@ -45,7 +45,7 @@ func (b *buffer) slip(t *testing.T, now string, at text.Position) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.text, b.ver = now, b.ver+1
-	b.w.Change(b.uri, b.ver, []ContentChange{{Range: &Range{at, at}, Text: "?"}})
+	b.w.Change(b.uri, b.ver, []ContentChange{{Range: &Range{Start: at, End: at}, Text: "?"}})
 }
 
 func TestClampedPositionIsResynced(t *testing.T) {
@@ -127,7 +127,7 @@ func TestDoubtWithoutResync(t *testing.T) {
 	b.mu.Lock()
 	b.text, b.ver = "😀\none?\n", 2
 	past := text.Position{Line: 1, Character: 9}
-	w.Change(b.uri, 2, []ContentChange{{Range: &Range{past, past}, Text: "?"}})
+	w.Change(b.uri, 2, []ContentChange{{Range: &Range{Start: past, End: past}, Text: "?"}})
 	b.mu.Unlock()
 	s, _ := w.Read(t.Context(), path)
 	if got := change(w, s); got != "" || b.text != "😀\n1?\n" {

@@ -9,6 +9,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 	"tandem/lspserver/follow"
 	"tandem/lspserver/history"
 )
@@ -34,40 +35,8 @@ func (f *file) hash() [sha256.Size]byte {
 // record makes set the file's next revision. f.mu is held.
 func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 	before := f.Text()
-	f.Record(w.next(), set, author, f.out != nil)
-	if f.out != nil {
-		f.out.events = append(f.out.events, follow.Change{Set: set, Before: before, After: f.Text(), Rev: f.Rev()})
-	}
-	close(f.changed)
-	f.changed = make(chan struct{})
-}
-
-// requested records that the client has sent a request about the document. An edit that it has not said yes to may be behind it. f.mu is
-// held.
-func (f *file) requested() {
-	if d := f.out; d != nil && (d.state == follow.Held || d.state == follow.Passed) {
-		d.events = append(d.events, follow.Change{Before: f.Text(), After: f.Text(), Rev: f.Rev() + 1, Kind: follow.Requested})
-		close(f.changed)
-		f.changed = make(chan struct{})
-		f.settle(false)
-	}
-}
-
-// settle judges an edit whose call has returned by what has come since, see attempt.lateEcho. f.mu is held.
-func (f *file) settle(over bool) {
-	if f.out != nil && f.out.late != nil {
-		f.out.late(over)
-	}
-}
-
-// undone reports that one of some changes has led back to a text from before a revision, and none to a later one. f.mu is held.
-func (f *file) undone(changes []follow.Change, rev uint64) (back bool) {
-	for _, e := range changes {
-		if was := f.Restores(e.Rev); was != 0 {
-			back = was < rev
-		}
-	}
-	return back
+	f.Record(w.next(), set, author, f.Busy())
+	f.Told(follow.Change{Set: set, Before: before, After: f.Text(), Rev: f.Rev()})
 }
 
 func (f *file) snapshot() filetime.Snapshot {
@@ -182,18 +151,16 @@ func (f *file) fail(code filetime.Code, reason, format string, args ...any) erro
 
 // file is one file that the workspace keeps track of, open or not.
 type file struct {
-	path     string
-	uri      string        // the editor's own spelling if it has opened the file
-	used     uint64        // guarded by Workspace.mu
-	asked    atomic.Int32  // requests to the editor about the file that are under way
-	inFlight chan struct{} // semaphore: one edit on its way at a time
+	path  string
+	uri   string       // the editor's own spelling if it has opened the file
+	used  uint64       // guarded by Workspace.mu
+	asked atomic.Int32 // requests to the editor about the file that are under way
 
-	mu      sync.Mutex    // guards all below
-	changed chan struct{} // closed at every change
+	mu sync.Mutex // guards all below
+	*delivery.Slot
 	history.History
 	disk     diskState
 	doc      *document // nil while it is closed
-	out      *delivery // the edit on its way to the editor
 	expected *expected // what the editor has yet to read of a command's changes
 	status   status
 }

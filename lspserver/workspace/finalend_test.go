@@ -12,6 +12,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
 // ending is opened in a plain client that ends each text with a line end, or in one that does not.
@@ -60,7 +61,7 @@ func TestFaultE19FinalLineEnd(t *testing.T) {
 					b.whole = whole
 					began := time.Now()
 					l, err := overwrite(t, w, path, tt.now)
-					if err != nil || time.Since(began) > echoTimeout || b.tries != 1 {
+					if err != nil || time.Since(began) > delivery.EchoTimeout || b.tries != 1 {
 						t.Fatalf("%v after %v, %d tries", err, time.Since(began), b.tries)
 					}
 					if tt.want != "" && b.text != tt.want || tt.told != (len(l.Warnings) == 1) {
@@ -132,7 +133,7 @@ func TestFaultE19EveryTextLands(t *testing.T) {
 			w, b, path := ending(t, base, true)
 			began := time.Now()
 			_, err := overwrite(t, w, path, now)
-			if err != nil || time.Since(began) > echoTimeout || strings.TrimSuffix(b.text, "\n") != strings.TrimSuffix(now, "\n") {
+			if err != nil || time.Since(began) > delivery.EchoTimeout || strings.TrimSuffix(b.text, "\n") != strings.TrimSuffix(now, "\n") {
 				t.Errorf("%v after %v: %q", err, time.Since(began), b.text)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
 // An editor that checks no version and tells of typing and of an edit at its old places in one range: what it took away at the wrong
@@ -313,7 +314,7 @@ func TestFaultE15Request(t *testing.T) {
 			began := time.Now()
 			_, err := edit(t, w, path, "four", "FOUR")
 			if requests == 1 {
-				if want := strings.Replace(doc, "four", "FOUR", 1); err != nil || b.text != want || b.tries != 2 || time.Since(began) != waitTime {
+				if want := strings.Replace(doc, "four", "FOUR", 1); err != nil || b.text != want || b.tries != 2 || time.Since(began) != delivery.WaitTime {
 					t.Errorf("%v, %q after %d tries, %v", err, b.text, b.tries, time.Since(began))
 				}
 				return
@@ -354,7 +355,7 @@ func TestFaultE15EditsWait(t *testing.T) {
 			end := len(b.text)
 			b.mu.Unlock()
 			b.typeAt(end, "k")
-			w.traffic.heardAt.Store(time.Now().UnixNano()) // of another document
+			w.traffic.Heard(time.Now()) // of another document
 		}
 		b.tell()
 		wg.Wait()

@@ -11,6 +11,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
 // lostForm is the document that was deleted last, if an edit creates the file again with its text and the file had another form than its
@@ -32,7 +33,7 @@ func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Cha
 	}
 	f := w.file(e.Path)
 	f.mu.Lock()
-	changed := f.changed
+	changed := f.Changed()
 	f.mu.Unlock()
 	wait := time.NewTimer(reloadWait)
 	defer wait.Stop()
@@ -75,7 +76,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	defer f.mu.Unlock()
 	switch {
 	case f.open() && (w.o.Features.Apply || w.o.Features.Plain):
-		return l, false, errOpened
+		return l, false, delivery.ErrOpened
 	case f.open():
 		return w.tryDiskWhileOpen(f, e, tx)
 	}
@@ -89,16 +90,16 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	if err != nil {
 		return l, false, err
 	}
-	if len(p.set) == 0 && !e.Create && !e.Delete {
-		return p.already(f), false, nil
+	if len(p.Set) == 0 && !e.Create && !e.Delete {
+		return already(f, p), false, nil
 	}
 	charset, mode := f.disk.charset, f.disk.mode
 	if e.Delete {
-		p.set, p.after = allOf(p.before), text.Text{}
+		p.Set, p.After = text.Removal(p.Before), text.Text{}
 	}
 	written := p
 	if was, ok := f.lostForm(e); ok && tx.takesBack() {
-		written.after, written.set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
+		written.After, written.Set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
 	}
 	live, _ := w.covers(f.path)
 	f.disk.valid = unsure
@@ -119,9 +120,9 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 		}
 	}
 	f.disk.charset = final.stat.charset
-	w.record(f, p.set, filetime.User)
+	w.record(f, p.Set, filetime.User)
 	f.Claim(f.Rev(), f.Rev(), tx.change)
-	l = p.landed(f, true)
+	l = p.Landed(f.path, f.Rev(), true)
 	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
 	if l.Mode = e.Mode; e.Delete {
 		l.Mode = mode
@@ -129,32 +130,32 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	if w.o.Features.Versionless && !e.Delete {
 		l.Source, l.Stale = "buffer", w.unsavedReason(f)
 	}
-	if !final.text.Equal(p.after) {
-		w.record(f, text.Diff(p.after, final.text), filetime.Disk)
+	if !final.text.Equal(p.After) {
+		w.record(f, text.Diff(p.After, final.text), filetime.Disk)
 	}
 	w.notify(f, "written", "agent")
 	return l, false, nil
 }
 
 // swap changes one file on disk as planned and gives its text then, merged with what others have saved meanwhile.
-func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileEdit, tx *transaction) (onDisk, error) {
+func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filetime.FileEdit, tx *transaction) (onDisk, error) {
 	if w.o.Features.Versionless {
 		if !e.Delete {
-			return onDisk{exists: true, text: p.after, stat: stat{charset: charset}}, w.applyWhole(f, p, e, tx)
+			return onDisk{exists: true, text: p.After, stat: stat{charset: charset}}, w.applyWhole(f, p, e, tx)
 		}
 		stored, err := w.readForDelete(f, p)
 		if err != nil {
 			return onDisk{}, err
 		}
-		p.before, charset = stored.text, stored.stat.charset
+		p.Before, charset = stored.text, stored.stat.charset
 	}
 	var before, after []byte
 	var err error
 	if !e.Create {
-		before, err = text.Encode(p.before, charset)
+		before, err = text.Encode(p.Before, charset)
 	}
 	if err == nil {
-		after, err = text.Encode(p.after, charset)
+		after, err = text.Encode(p.After, charset)
 	}
 	if err != nil {
 		return onDisk{}, err
@@ -175,7 +176,7 @@ func (w *Workspace) swap(f *file, p plan, charset text.Charset, e filetime.FileE
 		tx.warnings = append(tx.warnings, filetime.Warning{Path: f.path, Says: warning + "."})
 	}
 	if err != nil || bytes.Equal(r.After, after) {
-		return onDisk{exists: !e.Delete, text: p.after, stat: stat{charset: charset}}, err
+		return onDisk{exists: !e.Delete, text: p.After, stat: stat{charset: charset}}, err
 	}
 	return decode(f.path, r.After)
 }
@@ -194,12 +195,12 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 	if err != nil {
 		return l, false, err
 	}
-	if len(p.set) == 0 {
-		return p.already(f), false, nil
+	if len(p.Set) == 0 {
+		return already(f, p), false, nil
 	}
 	stored := p
-	if !d.text.Equal(p.before) { // a buffer may have other line ends, and no byte order mark
-		stored.before, stored.after = d.text, text.Overwrite(d.text, p.after.String()).Apply(d.text)
+	if !d.text.Equal(p.Before) { // a buffer may have other line ends, and no byte order mark
+		stored.Before, stored.After = d.text, text.Overwrite(d.text, p.After.String()).Apply(d.text)
 	}
 	f.disk.stat = d.stat
 	if _, err = w.swap(f, stored, d.stat.charset, e, tx); errors.Is(err, disk.ErrChanged) {
@@ -209,12 +210,12 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 		return l, false, w.diskError(f, err)
 	}
 	if f.doc.editorText == nil {
-		f.doc.editorText = &p.before
+		f.doc.editorText = &p.Before
 	}
-	w.record(f, p.set, filetime.User)
+	w.record(f, p.Set, filetime.User)
 	f.Claim(f.Rev(), f.Rev(), tx.change)
 	f.MarkSaved()
-	l = p.landed(f, true)
+	l = p.Landed(f.path, f.Rev(), true)
 	l.Source = "disk"
 	l.Stale = "was changed on disk, because the editor cannot apply edits; its buffer shows the change once the file is read again."
 	w.notify(f, "written", "agent")
@@ -293,5 +294,3 @@ const reloadWait = time.Second
 
 // maxAgain is how often the compare-and-swap of a file is tried.
 const maxAgain = 100
-
-func (e *RefusedError) Error() string { return e.Words }

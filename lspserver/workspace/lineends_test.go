@@ -67,7 +67,7 @@ func TestFaultE12ClientsShowHowTheyCount(t *testing.T) {
 	const progress = "10%\r20%\nbeta\ngamma\n"
 	change := func(w *Workspace, b *buffer, line, from, to int, s string) {
 		b.ver++
-		w.Change(b.uri, b.ver, []ContentChange{{Range: &Range{text.Position{Line: line, Character: from}, text.Position{Line: line, Character: to}}, Text: s}})
+		w.Change(b.uri, b.ver, []ContentChange{{Range: &Range{Start: text.Position{Line: line, Character: from}, End: text.Position{Line: line, Character: to}}, Text: s}})
 	}
 	save := func(t *testing.T, w *Workspace, b *buffer, path, says string) {
 		t.Helper()

@@ -14,6 +14,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
 // A move gives a file's state another path: its text, its history and its revisions go on there, so that everything that was worked
@@ -53,7 +54,7 @@ func (tx *transaction) commitMove(ctx context.Context, e filetime.FileEdit) (fil
 			l, err = w.moveOnDisk(f, t, tx)
 		}
 		switch {
-		case errors.Is(err, errOpened), errors.Is(err, errClosed), errors.Is(err, disk.ErrChanged):
+		case errors.Is(err, delivery.ErrOpened), errors.Is(err, delivery.ErrClosed), errors.Is(err, disk.ErrChanged):
 			continue
 		case err != nil || len(e.Edits) == 0:
 			return l, err
@@ -153,7 +154,7 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open() {
-		return errOpened
+		return delivery.ErrOpened
 	}
 	if err := w.refresh(f); err != nil {
 		return err
@@ -193,10 +194,10 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 
 // moveInEditor has the editor rename a file, and waits until the document is open under its new name.
 func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transaction) (l filetime.LandedFile, err error) {
-	if err := w.takeSlot(ctx, f, tx.change); err != nil {
+	if err := w.client().Take(ctx, w.delivered(f), tx.change); err != nil {
 		return l, err
 	}
-	defer func() { <-f.inFlight }()
+	defer f.Release()
 	f.mu.Lock()
 	p := f.planned(filetime.FileEdit{})
 	f.mu.Unlock()
@@ -257,17 +258,21 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, tx *tra
 		ask.URI = f.uri
 		f.mu.Unlock()
 	}
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendBudget+replyTimeout)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), delivery.SendBudget+delivery.ReplyTimeout)
 	defer cancel()
+	type reply struct {
+		Applied
+		err error
+	}
 	replies := make(chan reply, 1)
 	go w.safely(func() {
 		r, err := w.o.Editor.Apply(call, ask)
-		replies <- reply{r.OK, r.Reason, nil, err}
+		replies <- reply{r, err}
 	})
 	got := <-replies
 	moved := func() bool { return w.renamedOnDisk(from, to) }
-	until := w.o.Now().Add(echoTimeout)
-	if !got.applied || got.err != nil {
+	until := w.o.Now().Add(delivery.EchoTimeout)
+	if !got.OK || got.err != nil {
 		until = w.o.Now()
 	}
 	for !moved() || !w.reopened(docs, from, to) {
@@ -291,9 +296,9 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, tx *tra
 		return "", ErrGone
 	case got.err != nil && call.Err() != nil:
 		return "", fail(from, filetime.Unknown, "no_reply", "It is not known whether %s was moved: the editor did not answer. List the folder before going on.", from)
-	case !got.applied:
+	case !got.OK:
 		return "", fail(from, filetime.WriteError, "refused", "The editor did not move %s (%q). Nothing was moved. Tell the user what you wanted to move.",
-			from, cmp.Or(got.reason, "no reason given"))
+			from, cmp.Or(got.Reason, "no reason given"))
 	}
 	return "", fail(from, filetime.Unknown, "no_echo", "It is not known whether %s was moved: the editor says so, and the disk does not show it. "+
 		"List the folder before going on.", from)

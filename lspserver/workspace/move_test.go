@@ -213,7 +213,7 @@ func TestF162MoveEditorFails(t *testing.T) {
 		says string
 	}{
 		"refused":           {func(b *buffer) { b.says = "not now" }, filetime.WriteError, "not now"},
-		"cannot at all":     {func(b *buffer) { b.fails = &RefusedError{"read only"} }, filetime.WriteError, "read only"},
+		"cannot at all":     {func(b *buffer) { b.fails = &RefusedError{Words: "read only"} }, filetime.WriteError, "read only"},
 		"says so, does not": {func(b *buffer) { b.drop = true }, filetime.Unknown, "the disk does not show it"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -75,10 +75,8 @@ func (w *Workspace) moveState(to, from *file) {
 	if from.doc != nil {
 		from.doc.editorText = nil
 	}
-	for _, f := range []*file{to, from} {
-		close(f.changed)
-		f.changed = make(chan struct{})
-	}
+	to.Wake()
+	from.Wake()
 	if to.status.seen != "" && w.o.Watcher != nil {
 		w.o.Watcher.Add(to.path)
 	}

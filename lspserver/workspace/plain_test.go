@@ -11,6 +11,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
 // plainly is opened in a client that knows nothing of Tandem but LSP.
@@ -85,13 +86,13 @@ func TestFindingL2SilenceIsNoRefusal(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w, b, path := plainly(t, Features{Apply: true, Versions: true})
-		b.late = quietTime + 30*time.Second
+		b.late = delivery.QuietTime + 30*time.Second
 		_, err := edit(t, w, path, "four", "FOUR")
 		code(t, err, filetime.Unknown, "held")
 		began := time.Now()
 		_, err = edit(t, w, path, "six", "SIX")
 		code(t, err, filetime.Timeout, "held")
-		if b.tries != 1 || time.Since(began) != quietTimeout {
+		if b.tries != 1 || time.Since(began) != delivery.QuietTimeout {
 			t.Errorf("%d tries, %v", b.tries, time.Since(began))
 		}
 		time.Sleep(10 * time.Second)
@@ -139,7 +140,7 @@ func TestFindingL2SilenceEndsWithTheTurn(t *testing.T) {
 		began := time.Now()
 		_, err = w.Commit(ctx, replaceIn(s, "four", "FOUR"))
 		code(t, err, filetime.Unknown, "held")
-		if took := time.Since(began); took > time.Second+echoTimeout {
+		if took := time.Since(began); took > time.Second+delivery.EchoTimeout {
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -166,7 +167,7 @@ func TestFindingL2NoVersionNoHurry(t *testing.T) {
 			t.Errorf("%v after %d tries", err, b.tries)
 		}
 		<-done
-		if sent.Sub(last) < blindGap {
+		if sent.Sub(last) < delivery.BlindGap {
 			t.Errorf("sent %v after a key", sent.Sub(last))
 		}
 	})
@@ -221,7 +222,7 @@ func TestFindingL2SilenceAboutARepair(t *testing.T) {
 		b.before, b.says, b.drop = nil, "", true
 		tries := b.tries
 		b.mu.Unlock()
-		time.Sleep(revertTime + time.Minute)
+		time.Sleep(delivery.RevertTime + time.Minute)
 		b.mu.Lock()
 		more := b.tries - tries
 		b.mu.Unlock()

@@ -3,44 +3,26 @@ package workspace
 import (
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
-// plan is an edit rebased to the present text: set is over before.
-type plan struct {
-	before, after text.Text
-	version       *int32
-	set           text.Set
-	theirs        text.Set
-	by            filetime.Authors // of theirs
-	rebased       text.Rebased
-}
-
-func (p plan) landed(f *file, applied bool) filetime.LandedFile {
-	l := filetime.LandedFile{
-		Path: f.path, Before: p.before, After: p.after, Set: p.set, BeforeVersion: p.version,
-		Rev: f.Rev(), Applied: applied, Source: "buffer", Rebased: p.theirs, Over: len(p.theirs), By: p.by, SameLine: p.rebased.SameLine,
-		Ties: p.rebased.Ties,
-	}
-	return l
-}
-
 // already is the landing, on disk, of an edit that another author has made already.
-func (p plan) already(f *file) filetime.LandedFile {
-	l := p.landed(f, true)
+func already(f *file, p delivery.Plan) filetime.LandedFile {
+	l := p.Landed(f.path, f.Rev(), true)
 	l.Source, l.Already = "disk", true
 	return l
 }
 
 // prepare rebases e over all later changes of the file. f.mu is held.
-func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
+func (w *Workspace) prepare(f *file, e filetime.FileEdit) (delivery.Plan, error) {
 	if e.Create && (f.disk.exists || f.open()) {
-		return plan{}, f.fail(filetime.FileExists, "exists", "%s exists by now: another program or the user created it. Read it, then edit it.", f.path)
+		return delivery.Plan{}, f.fail(filetime.FileExists, "exists", "%s exists by now: another program or the user created it. Read it, then edit it.", f.path)
 	}
 	if f.open() && (f.doc.sync != inSync || f.doc.rivals > 0) {
-		return plan{}, uncertainText(f)
+		return delivery.Plan{}, uncertainText(f)
 	}
 	if !e.Create && !f.disk.exists && !f.open() {
-		return plan{}, fail(f.path, filetime.EditConflict, "deleted",
+		return delivery.Plan{}, fail(f.path, filetime.EditConflict, "deleted",
 			"%s was deleted since it was read; nothing was written. Use write_file to create it again.", f.path)
 	}
 	theirs, by := e.Since, e.By
@@ -60,29 +42,29 @@ func (w *Workspace) prepare(f *file, e filetime.FileEdit) (plan, error) {
 	}
 	if e.Delete && f.open() {
 		if err := w.mayDelete(f); err != nil {
-			return plan{}, err
+			return delivery.Plan{}, err
 		}
 	}
-	p := plan{before: f.Text(), theirs: text.Canonical(e.Base, theirs), by: by}
-	if n := len(p.theirs); e.Delete && n > 0 {
-		start, end := p.theirs[0].Start, p.theirs[n-1].End
+	p := delivery.Plan{Before: f.Text(), Theirs: text.Canonical(e.Base, theirs), By: by}
+	if n := len(p.Theirs); e.Delete && n > 0 {
+		start, end := p.Theirs[0].Start, p.Theirs[n-1].End
 		return p, w.conflict(f, e, theirs, []text.Conflict{{Start: start, End: end, Base: e.Base.Slice(start, end)}}, revs)
 	}
 	if f.open() && !f.doc.unversioned {
 		v := f.doc.version
-		p.version = &v
+		p.Version = &v
 	}
-	p.rebased = text.Rebase(e.Base, e.Edits, theirs)
-	if len(p.rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.Text(), p.rebased.Set) {
+	p.Rebased = text.Rebase(e.Base, e.Edits, theirs)
+	if len(p.Rebased.Conflicts) == 0 && !text.SameSpans(e.Base, e.Edits, f.Text(), p.Rebased.Set) {
 		w.o.Log.Error("a rebased edit would delete other text than the original", "path", f.path)
-		p.rebased.Conflicts = []text.Conflict{{Rule: "span"}}
+		p.Rebased.Conflicts = []text.Conflict{{Rule: "span"}}
 	}
-	if len(p.rebased.Conflicts) > 0 {
-		return p, w.conflict(f, e, theirs, p.rebased.Conflicts, revs)
+	if len(p.Rebased.Conflicts) > 0 {
+		return p, w.conflict(f, e, theirs, p.Rebased.Conflicts, revs)
 	}
-	p.set = p.rebased.Set
-	p.after = p.set.Apply(p.before)
-	return p, w.checkLineEnds(f, p.set)
+	p.Set = p.Rebased.Set
+	p.After = p.Set.Apply(p.Before)
+	return p, w.checkLineEnds(f, p.Set)
 }
 
 const uncertainReason = "out_of_step"
@@ -107,14 +89,6 @@ func (w *Workspace) conflict(f *file, e filetime.FileEdit, theirs text.Set, foun
 	w.notify(f, "conflict", "user")
 	e.Path = f.path
 	return filetime.Collision(e, theirs, f.Text(), found, by)
-}
-
-// allOf is the removal of all of a text.
-func allOf(t text.Text) text.Set {
-	if t.Len() == 0 {
-		return nil
-	}
-	return text.Set{{Start: 0, End: t.Len()}}
 }
 
 // mayDelete refuses to delete an open document whose file is newer on disk: its buffer is not dirty, and deleting both would lose the

@@ -63,8 +63,8 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 			set = text.Infer(f.Text(), d.text)
 		}
 		w.record(f, set, author)
-		if f.out != nil {
-			f.out.events[len(f.out.events)-1].Kind = follow.OnDisk
+		if e := f.Last(); e != nil {
+			e.Kind = follow.OnDisk
 		}
 		if back {
 			f.Discarded()

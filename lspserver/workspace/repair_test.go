@@ -14,6 +14,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 	"tandem/lspserver/history"
 )
 
@@ -143,7 +144,7 @@ func mishap(t *testing.T, seed uint64) {
 		at = end + 1
 	}
 	told, err := w.Commit(t.Context(), c)
-	time.Sleep(revertTime + time.Minute)
+	time.Sleep(delivery.RevertTime + time.Minute)
 
 	var bad []string
 	for c := rune(0x4E01); c <= kept; c++ {

@@ -19,9 +19,9 @@ func TestRestoresOfDocuments(t *testing.T) {
 	}
 	at := func(line, character int) text.Position { return text.Position{Line: line, Character: character} }
 	for i, c := range []ContentChange{
-		{Range: &Range{at(0, 3), at(0, 3)}, Text: "!"},
-		{Range: &Range{at(1, 0), at(1, 0)}, Text: "two\n"},
-		{Range: &Range{at(1, 0), at(2, 0)}},
+		{Range: &Range{Start: at(0, 3), End: at(0, 3)}, Text: "!"},
+		{Range: &Range{Start: at(1, 0), End: at(1, 0)}, Text: "two\n"},
+		{Range: &Range{Start: at(1, 0), End: at(2, 0)}},
 		{Text: "one\n"},
 		{Text: "one!\ntwo\n"},
 		{Text: "another\n"},

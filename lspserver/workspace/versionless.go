@@ -7,6 +7,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 )
 
 // An editor without versions sends no document notifications, so there is no echo. Its text is requested each time that
@@ -17,7 +18,7 @@ import (
 // Resync and Apply answer a *RefusedError for a file that the editor does not give, or does not accept.
 
 // applyWhole sends the planned text to the editor. f.mu is held.
-func (w *Workspace) applyWhole(f *file, p plan, e filetime.FileEdit, tx *transaction) error {
+func (w *Workspace) applyWhole(f *file, p delivery.Plan, e filetime.FileEdit, tx *transaction) error {
 	if err := w.refuseLinked(f, e, filetime.Editor, true); err != nil {
 		return err
 	}
@@ -28,27 +29,27 @@ func (w *Workspace) applyWhole(f *file, p plan, e filetime.FileEdit, tx *transac
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), sendBudget)
+	ctx, cancel := context.WithTimeout(context.Background(), delivery.SendBudget)
 	defer cancel()
 	c := tx.change
 	_, err := w.o.Editor.Apply(ctx, Delivery{
 		URI: f.uri, Create: e.Create, Label: c.Label, Session: c.Session, Call: c.Call, Tool: c.Tool, Turn: c.Turn,
-		Old: p.before, New: p.after, Save: true,
+		Old: p.Before, New: p.After, Save: true,
 	})
 	var by *RefusedError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &by):
-		return refusedBy(f.path, by)
+		return delivery.Refused(f.path, by)
 	}
-	return f.doubt("no_reply", fmt.Sprintf("the editor did not answer (%v)", err))
+	return w.delivered(f).Doubt("no_reply", fmt.Sprintf("the editor did not answer (%v)", err))
 }
 
 // readForDelete reads a file that is to be deleted, and refuses if the editor has unsaved text of it.
-func (w *Workspace) readForDelete(f *file, p plan) (onDisk, error) {
+func (w *Workspace) readForDelete(f *file, p delivery.Plan) (onDisk, error) {
 	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
-	if err == nil && (!d.exists || !text.EqualLines(d.text, p.before)) {
+	if err == nil && (!d.exists || !text.EqualLines(d.text, p.Before)) {
 		err = fail(f.path, filetime.EditConflict, "unsaved", "%s has unsaved text in the editor. Ask the user to save it, then try again.", f.path)
 	}
 	return d, err

@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -21,61 +20,15 @@ import (
 	"tandem/filetime/disk"
 	"tandem/filetime/locks"
 	"tandem/filetime/text"
+	"tandem/lspserver/delivery"
 	"tandem/lspserver/fileuri"
 	"tandem/lspserver/history"
 	"tandem/sandbox"
 )
 
-// Range is a range of a document in the editor's positions.
-type Range struct{ Start, End text.Position }
-
-// TextEdit replaces a range by New.
-type TextEdit struct {
-	Range Range
-	New   string
-}
-
-// Delivery is the request to the editor to apply one edit of one document.
-type Delivery struct {
-	URI string
-	// Version is the document's version that the edit is for; nil for a document that is not open.
-	Version *int32
-	// Create makes the file first, Delete removes it instead of editing it. To, where it is not "", is the URI that the file or
-	// folder is renamed to instead.
-	Create, Delete bool
-	To             string
-	Edits          []TextEdit
-	Label          string
-	Session, Call  string
-	Tool           string
-	Turn           int
-	// Old and New are the whole texts before and after, for a diff.
-	Old, New text.Text
-	// Save says that a request to save the document will follow.
-	Save bool
-}
-
-// ErrGone is the error of an Editor whose connection has ended.
-var ErrGone = errors.New("the editor has disconnected")
-
-// RefusedError is the error of an Editor that cannot make an edit at all; Words are for a person.
-type RefusedError struct{ Words string }
-
-// Applied is the editor's reply to a Delivery.
-type Applied struct {
-	// OK says that it was applied: a hint, unless Version is there. Reason is why it was not.
-	OK     bool
-	Reason string
-	// Version is the version of the document that the edit made, from a client that promises to name it; nil from any other.
-	Version *int32
-}
-
 // Editor is the client as this package needs it. Methods may be called concurrently.
 type Editor interface {
-	// Apply requests an edit; err is an error reply, or that there was none.
-	Apply(ctx context.Context, d Delivery) (Applied, error)
-	// Save requests that documents be saved and gives those that were not, with the reason.
-	Save(ctx context.Context, uris []string) (failed map[string]string, err error)
+	delivery.Editor
 	// Resync requests a document's whole text.
 	Resync(ctx context.Context, uri string) (text string, version int32, err error)
 }
@@ -181,10 +134,9 @@ type Workspace struct {
 	forgetAt int           // how many files there are when forget looks again
 	commands atomic.Uint64 // counts the commands that the agent has begun
 
-	counting  counting
-	traffic   traffic
-	endsTexts atomic.Bool // the client is known to end every text with a line end
-	locks     *locks.Locks
+	counting counting
+	traffic  delivery.Traffic
+	locks    *locks.Locks
 }
 
 // New makes a Workspace with nothing open.
@@ -193,7 +145,7 @@ func New(o Options) *Workspace {
 		o.Now = time.Now
 	}
 	if o.Held == 0 {
-		o.Held = heldTime
+		o.Held = delivery.HeldTime
 	}
 	if o.Waits == nil {
 		o.Waits = func(filetime.Change, string) {}
@@ -231,7 +183,7 @@ func (w *Workspace) fileLocked(path string) *file {
 	w.clock++
 	if f == nil {
 		w.forget()
-		f = &file{path: path, uri: URI(path), inFlight: make(chan struct{}, 1), changed: make(chan struct{}), History: history.New(w.next())}
+		f = &file{path: path, uri: URI(path), Slot: delivery.NewSlot(), History: history.New(w.next())}
 		if g := w.gone[path]; g != nil {
 			f.status, f.disk.last = g.status, g.disk.last
 			delete(w.gone, path)
@@ -264,7 +216,7 @@ func (w *Workspace) forget() {
 	slices.SortFunc(closed, func(a, b *file) int { return cmp.Compare(a.used, b.used) })
 	for _, f := range closed[:max(0, len(closed)-maxFiles*3/4)] {
 		if f.mu.TryLock() {
-			if !f.open() && f.out == nil && f.asked.Load() == 0 && len(f.inFlight) == 0 && !w.locks.Taken(f.path) {
+			if !f.open() && f.Free() && f.asked.Load() == 0 && !w.locks.Taken(f.path) {
 				delete(w.files, f.path)
 				if f.status.seen != "" {
 					w.gone[f.path] = &file{path: f.path, uri: f.uri, status: f.status, disk: diskState{last: f.hash()}}
@@ -412,7 +364,7 @@ func (w *Workspace) checkOtherSave(f *file, first bool) {
 	if err != nil || d.exists && (f.disk.last == d.text.Hash() || text.EqualLines(d.text, f.Text())) || !d.exists && !f.disk.exists {
 		return
 	}
-	if first || f.out != nil {
+	if first || f.Busy() {
 		time.AfterFunc(didSaveDelay, func() {
 			w.safely(func() {
 				f.mu.Lock()

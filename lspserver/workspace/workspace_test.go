@@ -73,7 +73,7 @@ func (b *buffer) change(edits []text.Edit) {
 		e := edits[i]
 		t := text.New(b.text)
 		changes = append(changes, ContentChange{
-			Range: &Range{t.Position(e.Start, text.UTF16), t.Position(e.End, text.UTF16)}, Text: e.New,
+			Range: &Range{Start: t.Position(e.Start, text.UTF16), End: t.Position(e.End, text.UTF16)}, Text: e.New,
 		})
 		b.text = b.text[:e.Start] + e.New + b.text[e.End:]
 	}
@@ -85,7 +85,7 @@ func (b *buffer) change(edits []text.Edit) {
 		}
 		t, first, last := text.New(before), set[0].Start, set[len(set)-1].End
 		changes = []ContentChange{{
-			Range: &Range{t.Position(first, text.UTF16), t.Position(last, text.UTF16)}, Text: b.text[first : len(b.text)-(len(before)-last)],
+			Range: &Range{Start: t.Position(first, text.UTF16), End: t.Position(last, text.UTF16)}, Text: b.text[first : len(b.text)-(len(before)-last)],
 		}}
 	}
 	if b.whole {

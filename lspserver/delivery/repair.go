@@ -1,4 +1,4 @@
-package workspace
+package delivery
 
 import (
 	"context"
@@ -11,9 +11,10 @@ import (
 	"tandem/lspserver/history"
 )
 
-// An editor that checks no version may put an edit at the places of an older text. That is an edit that has landed and that nobody wanted:
-// its revert goes to the editor like any edit, and then the edit goes again. The revert never takes away what somebody typed. It may come to
-// a wrong place too: then there is more to take back.
+// An editor that checks no version may put an edit at the places of an older text. That is an edit
+// that has landed and that nobody wanted: its revert goes to the editor like any edit, and then the
+// edit goes again. The revert never takes away what somebody typed. It may come to a wrong place
+// too: then there is more to take back.
 
 // reversal takes back all that was misplaced: set is over now, the text of revision rev.
 type reversal struct {
@@ -42,13 +43,13 @@ func (b *reversal) carry(set text.Set) {
 	b.now, b.set = now, back
 }
 
-// strayed records that the edit, or a revert, was misplaced. f.mu is held.
-func (a *attempt) strayed(d *delivery) {
-	a.w.o.Log.Warn("the editor applied an edit at the coordinates of an older text; it is taken back", "path", a.f.path)
+// strayed records that the edit, or a revert, was misplaced. f is locked.
+func (a *attempt) strayed(d *try) {
+	a.to.Log.Warn("the editor applied an edit at the coordinates of an older text; it is taken back", "path", a.f.Path)
 	a.refused = refusals{}
 	if a.back == nil {
-		a.back = &reversal{now: d.before}
-		if until := a.w.o.Now().Add(replyTimeout); until.After(a.deadline) {
+		a.back = &reversal{now: d.Before}
+		if until := a.to.Now().Add(ReplyTimeout); until.After(a.deadline) {
 			a.deadline = until
 		}
 	}
@@ -59,9 +60,10 @@ func (a *attempt) strayed(d *delivery) {
 	}
 }
 
-// misplace adds what the edit has done to what is to be taken back: less than before, if it was the revert at its place. In the history it
-// is a change that a person has asked for, so that no view and no undo knows it. f.mu is held.
-func (a *attempt) misplace(d *delivery) {
+// misplace adds what the edit has done to what is to be taken back: less than before, if it was the
+// revert at its place. In the history it is a change that a person has asked for, so that no view
+// and no undo knows it. f is locked.
+func (a *attempt) misplace(d *try) {
 	first, last := a.own(d)
 	a.f.Claim(first.Rev, last.Rev, filetime.Change{ForUser: true})
 	b := a.back
@@ -81,8 +83,9 @@ func (a *attempt) misplace(d *delivery) {
 // reverting reports that something misplaced is in the text.
 func (a *attempt) reverting() bool { return a.back != nil && len(a.back.set) > 0 }
 
-// clean reports that the edit was found in a text without anything misplaced: the editor's own undo may have brought that back.
-func (a *attempt) clean(d *delivery) bool {
+// clean reports that the edit was found in a text without anything misplaced: the editor's own undo
+// may have brought that back.
+func (a *attempt) clean(d *try) bool {
 	if a.back == nil {
 		return true
 	}
@@ -93,8 +96,8 @@ func (a *attempt) clean(d *delivery) bool {
 	return len(b.set) == 0
 }
 
-// planRevert is the plan to revert what is misplaced, empty if nothing is. f.mu is held.
-func (a *attempt) planRevert() (plan, error) {
+// planRevert is the plan to revert what is misplaced, empty if nothing is. f is locked.
+func (a *attempt) planRevert() (Plan, error) {
 	f, b := a.f, a.back
 	if revs, ok := f.Since(b.rev); ok {
 		for _, r := range revs {
@@ -111,22 +114,23 @@ func (a *attempt) planRevert() (plan, error) {
 	switch {
 	case len(b.set) == 0:
 		a.isReverted()
-		return plan{}, nil
+		return Plan{}, nil
 	case !f.open():
-		return plan{}, errMisplaced
-	case f.doc.sync != inSync || f.doc.rivals > 0:
-		return plan{}, a.unknown("the editor put it at the wrong place, and that cannot be taken back")
+		return Plan{}, errMisplaced
+	case f.State().Unsound:
+		return Plan{}, a.unknown("the editor put it at the wrong place, and that cannot be taken back")
 	}
-	p := plan{before: f.Text(), set: b.set, after: after}
-	if !f.doc.unversioned {
-		v := f.doc.version
-		p.version = &v
+	p := Plan{Before: f.Text(), Set: b.set, After: after}
+	if !f.State().Unversioned {
+		v := f.State().Version
+		p.Version = &v
 	}
 	return p, nil
 }
 
-// isReverted goes on with the edit, if its call waits for it: over what others have done alone. The history keeps one
-// revision of that: text that the misplaced edit deleted and the revert inserted again keeps its author. f.mu is held.
+// isReverted goes on with the edit, if its call waits for it: over what others have done alone. The
+// history keeps one revision of that: text that the misplaced edit deleted and the revert inserted
+// again keeps its author. f is locked.
 func (a *attempt) isReverted() {
 	f, b := a.f, a.back
 	if revs, ok := f.Since(a.e.Rev); ok {
@@ -147,35 +151,33 @@ func (a *attempt) isReverted() {
 
 // revertOnDisk reverts what was misplaced in a document that was closed with it.
 func (a *attempt) revertOnDisk(ctx context.Context) error {
-	a.f.mu.Lock()
-	e := filetime.FileEdit{Path: a.f.path, Base: a.back.now, Edits: a.back.set, Rev: a.back.rev}
-	a.f.mu.Unlock()
-	tx := a.w.transaction(filetime.Change{ForUser: true, Label: a.c.Label})
-	_, err := a.w.putOnDisk(ctx, a.f, e, tx)
-	tx.end(err)
+	a.f.Lock()
+	e := filetime.FileEdit{Path: a.f.Path, Base: a.back.now, Edits: a.back.set, Rev: a.back.rev}
+	a.f.Unlock()
+	err := a.f.PutOnDisk(ctx, e, filetime.Change{ForUser: true, Label: a.c.Label})
 	var conflict *filetime.Conflict
-	a.f.mu.Lock()
-	defer a.f.mu.Unlock()
+	a.f.Lock()
+	defer a.f.Unlock()
 	switch {
 	case err == nil:
 		a.back.known = append(a.back.known, reversal{now: e.Base, set: e.Edits}) // an editor that opens it now may have read that
 		a.back.set, a.back.now, a.back.rev = nil, a.f.Text(), a.f.Rev()
 		a.isReverted()
 		return nil
-	case errors.Is(err, errOpened), errors.As(err, &conflict): // it changed meanwhile
+	case errors.Is(err, ErrOpened), errors.As(err, &conflict): // it changed meanwhile
 		return nil
 	}
 	return a.unknown("the editor put it at the wrong place, and that cannot be taken back")
 }
 
-// revertLater reverts what was misplaced after the call has returned, until that is done, the document is closed or the editor has
-// disconnected. It owns the document's slot.
+// revertLater reverts what was misplaced after the call has returned, until that is done, the
+// document is closed or the editor has disconnected. It owns the document's slot.
 func (a *attempt) revertLater() {
-	a.deadline = a.w.o.Now().Add(revertTime)
+	a.deadline = a.to.Now().Add(RevertTime)
 	a.back.lingers = true
 	_, err := a.run(context.Background())
 	if err != nil {
-		a.w.o.Log.Warn("an edit at the wrong place may not have been taken back", "path", a.f.path, "error", err)
+		a.to.Log.Warn("an edit at the wrong place may not have been taken back", "path", a.f.Path, "error", err)
 	}
-	a.f.release(err)
+	a.f.end(err)
 }
