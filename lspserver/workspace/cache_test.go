@@ -8,6 +8,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/stored"
 	"tandem/sandbox"
 )
 
@@ -89,11 +90,11 @@ func TestF150ToldOfWhatNoStatShows(t *testing.T) {
 	if err := os.Chtimes(path, then, then); err != nil {
 		t.Fatal(err)
 	}
-	info, err := w.statDisk(path)
+	info, err := w.stored().Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.disk.stat = statOf(info, time.Now()) // as if both had been written within one tick of the clock
+	f.disk.Stat = stored.Of(info, time.Now()) // as if both had been written within one tick of the clock
 	w.Changed(path, false)
 	reads(t, w, path, "two", true)
 }

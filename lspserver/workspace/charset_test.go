@@ -156,8 +156,8 @@ func TestCharsetMeetsSave(t *testing.T) {
 		final, err := w.swap(f, delivery.Plan{Before: s.Text, After: after}, text.CharsetUTF16LE, filetime.FileEdit{}, tx)
 		tx.end(err)
 		f.mu.Unlock()
-		if err != nil || final.text.String() != theirs.want {
-			t.Fatalf("%s: %q, %v", theirs.charset, final.text.String(), err)
+		if err != nil || final.Text.String() != theirs.want {
+			t.Fatalf("%s: %q, %v", theirs.charset, final.Text.String(), err)
 		}
 		onDiskIs(t, path, coded(t, theirs.charset, theirs.want))
 	}

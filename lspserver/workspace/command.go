@@ -12,6 +12,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/filetime/text/show"
+	"tandem/lspserver/stored"
 )
 
 // A command changes files beneath the workspace, which finds out afterwards. Mark says how far the history of each file was before the
@@ -97,9 +98,9 @@ func (w *Workspace) savedForCommand(f *file) {
 	if !f.open() || !f.dirty() {
 		return
 	}
-	if d, err := w.readForCompare(f); err == nil && d.exists && text.EqualLines(d.text, f.Text()) {
+	if d, err := w.stored().Compare(f.path); err == nil && d.Exists && text.EqualLines(d.Text, f.Text()) {
 		f.disk.exists = true
-		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
+		f.disk.Stat, f.disk.last = d.Stat, d.Text.Hash()
 		f.MarkSaved()
 	}
 }
@@ -215,11 +216,11 @@ func textOf(path string, raw []byte, there bool) (text.Text, error) {
 	if !there {
 		return text.Text{}, nil
 	}
-	d, err := decode(path, raw)
+	d, err := stored.Decode(path, raw)
 	if err != nil {
 		return text.Text{}, errNotText
 	}
-	return d.text, nil
+	return d.Text, nil
 }
 
 // landOpen takes in the change of a file that is open. f.mu is held.

@@ -13,6 +13,7 @@ import (
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/stored"
 )
 
 // transaction is one change that is landing: what of it is in the journal, and warnings for a person.
@@ -155,7 +156,7 @@ func (w *Workspace) planFile(f *file, e filetime.FileEdit) ([]disk.Planned, erro
 	if f.open() {
 		return afterMove(p, e), nil
 	}
-	charset := f.disk.charset
+	charset := f.disk.Charset
 	if f.disk.exists {
 		if p.Before, err = text.Encode(worked.Before, charset); err != nil {
 			return nil, writeError(f.path, err)
@@ -419,8 +420,8 @@ func (w *Workspace) refuseLinked(f *file, e filetime.FileEdit, where filetime.Ap
 	if where == filetime.None || e.Create || e.Delete && !e.OneName || open && !e.OneName {
 		return nil
 	}
-	info, err := bounded(f.path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
-	if err != nil || statOf(info, time.Time{}).links < 2 {
+	info, err := stored.Bounded(f.path, stored.DiskTimeout, func() (fs.FileInfo, error) { return w.stored().Stat(f.path) })
+	if err != nil || stored.Of(info, time.Time{}).Links < 2 {
 		return nil
 	}
 	if where == filetime.Editor && e.OneName {
@@ -430,7 +431,7 @@ func (w *Workspace) refuseLinked(f *file, e filetime.FileEdit, where filetime.Ap
 		return refused
 	}
 	for _, other := range w.opened() {
-		if is, err := w.statDisk(other.path); !open && err == nil && os.SameFile(info, is) {
+		if is, err := w.stored().Stat(other.path); !open && err == nil && os.SameFile(info, is) {
 			refused := fail(f.path, filetime.EditConflict, "linked", "%s is one file with %s (a hard link), which is open in the editor. "+
 				"Nothing was written. Edit %s.", f.path, other.path, other.path)
 			refused.Person = "The file is open in the editor under another name (a hard link). It was not changed."

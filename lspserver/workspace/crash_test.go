@@ -199,7 +199,7 @@ func (p *process) begins(b *buffer) *Workspace {
 		Roots:  everything(),
 		Editor: b, Features: Features{Apply: true, Create: true, Save: true}, Journal: p, Closed: filetime.OnDisk,
 	})
-	o := w.diskOptions(disk.System(w.dir))
+	o := w.diskOptions(disk.System(w.stored().Dir))
 	o.FS, o.Go = p, func(f func()) { f() }
 	o.After = func(_ time.Duration, f func()) func() bool {
 		p.timers = append(p.timers, f)

@@ -70,7 +70,7 @@ func (o owner) State() delivery.State {
 	f := o.f
 	s := delivery.State{
 		URI: f.uri, Open: f.open(), Version: f.version(), ForEdit: f.openedForEdit(), TypedFirst: f.dirty() && !f.touched(),
-		Exists: f.disk.exists, Mode: f.disk.mode,
+		Exists: f.disk.exists, Mode: f.disk.Mode,
 	}
 	if f.doc != nil {
 		s.Unversioned, s.Unsound = f.doc.unversioned, f.doc.sync != inSync || f.doc.rivals > 0
@@ -83,8 +83,8 @@ func (o owner) Refresh() error                                     { return o.w.
 func (o owner) Notify(state, by string)                            { o.w.notify(o.f, state, by) }
 
 func (o owner) Stored() (text.Text, bool, error) {
-	d, err := o.w.readDisk(o.f.path, o.w.o.MaxFileBytes)
-	return d.text, d.exists, err
+	d, err := o.w.stored().Read(o.f.path, o.w.o.MaxFileBytes)
+	return d.Text, d.Exists, err
 }
 
 func (o owner) PutOnDisk(ctx context.Context, e filetime.FileEdit, c filetime.Change) error {

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"strings"
@@ -10,28 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tandem/filetime"
+	"tandem/lspserver/stored"
 )
-
-// TestHungDisk has a mount whose server is gone: who waits for it gets an answer all the same.
-func TestHungDisk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gone := make(chan struct{})
-		start := time.Now()
-		_, err := bounded("/far/f", diskTimeout, func() (int, error) {
-			<-gone
-			return 1, nil
-		})
-		var refused *filetime.Error
-		if !errors.As(err, &refused) || refused.Reason != "timeout" || time.Since(start) != diskTimeout {
-			t.Errorf("got %v after %v", err, time.Since(start))
-		}
-		close(gone)
-		if n, err := bounded("/far/f", diskTimeout, func() (int, error) { return 2, nil }); n != 2 || err != nil {
-			t.Errorf("got %d, %v", n, err)
-		}
-	})
-}
 
 // TestF152WrittenInPlace reads a file that another program writes in place: what is read between its truncation and its last write is
 // no text of the file, unless the program leaves it so.
@@ -52,7 +31,7 @@ func TestF152WrittenInPlace(t *testing.T) {
 			_ = f.Close()
 		}, after, 15 * time.Millisecond},
 		{"leaves it empty", func(f *os.File) { _ = f.Close() }, "", 0},
-		{"keeps it open", func(f *os.File) { time.Sleep(time.Minute); _ = f.Close() }, "", writeWait},
+		{"keeps it open", func(f *os.File) { time.Sleep(time.Minute); _ = f.Close() }, "", stored.WriteWait},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -108,7 +87,7 @@ func TestF152WaitsOnce(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("without leases only an empty file is read again")
 	}
-	for _, want := range []time.Duration{writeWait, 0, 0} {
+	for _, want := range []time.Duration{stored.WriteWait, 0, 0} {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			if _, err := w.Read(t.Context(), path); err == nil || time.Since(start) != want {

@@ -11,6 +11,7 @@ import (
 	"tandem/filetime/text"
 	"tandem/lspserver/fileuri"
 	"tandem/lspserver/follow"
+	"tandem/lspserver/stored"
 )
 
 // ContentChange is one change of a didChange: Range nil for the whole text.
@@ -109,12 +110,12 @@ func (w *Workspace) compareOpened(f *file) {
 		return
 	}
 	f.doc.unplaced = false
-	d, err := w.readForCompare(f)
-	f.disk.exists = err == nil && d.exists
-	dirty := err != nil || !d.exists && f.Text().Len() > 0 || d.exists && !text.EqualLines(d.text, f.Text())
+	d, err := w.stored().Compare(f.path)
+	f.disk.exists = err == nil && d.Exists
+	dirty := err != nil || !d.Exists && f.Text().Len() > 0 || d.Exists && !text.EqualLines(d.Text, f.Text())
 	if err == nil {
-		f.disk.stat, f.disk.last = d.stat, d.text.Hash()
-		if d.exists && d.text.Len() == 0 && f.Text().String() == "\n" { // an editor that adds it to an empty file too
+		f.disk.Stat, f.disk.last = d.Stat, d.Text.Hash()
+		if d.Exists && d.Text.Len() == 0 && f.Text().String() == "\n" { // an editor that adds it to an empty file too
 			w.traffic.EndsTexts()
 			dirty = false
 		}
@@ -189,16 +190,16 @@ func (w *Workspace) Change(uri string, version int32, changes []ContentChange) b
 // detectReload recognises the change by which an editor loads a file that another program has written: the buffer was clean, and is again.
 // Its n revisions are the disk's. Typing costs one stat for the first key after a save. f.mu is held.
 func (w *Workspace) detectReload(f *file, n int) {
-	info, err := bounded(f.path, compareTimeout, func() (fs.FileInfo, error) { return w.statDisk(f.path) })
-	if err != nil || f.disk.same(statOf(info, time.Time{})) {
+	info, err := stored.Bounded(f.path, stored.CompareTimeout, func() (fs.FileInfo, error) { return w.stored().Stat(f.path) })
+	if err != nil || f.disk.Same(stored.Of(info, time.Time{})) {
 		return
 	}
-	d, err := w.readForCompare(f)
-	if err != nil || !d.exists || !text.EqualLines(d.text, f.Text()) {
+	d, err := w.stored().Compare(f.path)
+	if err != nil || !d.Exists || !text.EqualLines(d.Text, f.Text()) {
 		return
 	}
 	f.disk.exists = true
-	f.disk.stat, f.disk.last = d.stat, d.text.Hash()
+	f.disk.Stat, f.disk.last = d.Stat, d.Text.Hash()
 	f.Reloaded(n)
 }
 
@@ -210,20 +211,20 @@ func (w *Workspace) Typed(uri string) bool {
 		return true
 	}
 	f.mu.Lock()
-	echo, was := f.doc != nil && f.doc.echo == f.Rev(), f.disk.stat
+	echo, was := f.doc != nil && f.doc.echo == f.Rev(), f.disk.Stat
 	f.mu.Unlock()
 	if echo {
 		return false
 	}
-	d, err := w.readForCompare(f)
-	if err != nil || !d.exists {
+	d, err := w.stored().Compare(f.path)
+	if err != nil || !d.Exists {
 		return true
 	}
 	f.mu.Lock()
 	now := f.Text()
 	f.mu.Unlock()
-	shown, disk := text.Unified(now), text.Unified(d.text)
-	more := shown != "" && was.size < d.stat.size && strings.HasPrefix(disk, shown) // what the program has appended by now
+	shown, disk := text.Unified(now), text.Unified(d.Text)
+	more := shown != "" && was.Size < d.Stat.Size && strings.HasPrefix(disk, shown) // what the program has appended by now
 	return shown != disk && !more
 }
 
@@ -354,15 +355,15 @@ func (w *Workspace) Saved(uri string, content *string) {
 
 // compareSaved compares a document that the editor has saved with the disk, which another program may have changed since. f.mu is held.
 func (w *Workspace) compareSaved(f *file) {
-	d, err := w.readForCompare(f)
-	if err != nil || !d.exists {
+	d, err := w.stored().Compare(f.path)
+	if err != nil || !d.Exists {
 		f.MarkSaved()
 		return
 	}
 	w.learnFromSave(f, d)
-	f.disk.stat, f.disk.last = d.stat, d.text.Hash()
-	same := text.EqualLines(d.text, f.Text())
-	if !same && w.o.Features.Plain && text.Unified(d.text) == text.Unified(f.Text())+"\n" && !endsLine(f.Text().String()) {
+	f.disk.Stat, f.disk.last = d.Stat, d.Text.Hash()
+	same := text.EqualLines(d.Text, f.Text())
+	if !same && w.o.Features.Plain && text.Unified(d.Text) == text.Unified(f.Text())+"\n" && !endsLine(f.Text().String()) {
 		w.traffic.EndsTexts()
 		same = true
 	}
@@ -403,7 +404,7 @@ func (w *Workspace) withoutName(uri string) {
 func (w *Workspace) documentClosed(f *file) {
 	defer f.Settle(true)
 	f.doc = nil
-	f.disk.stat, f.disk.valid = stat{size: f.disk.size}, unsure
+	f.disk.Stat, f.disk.valid = stored.Stat{Size: f.disk.Size}, unsure
 	f.disk.wake = nil         // the disk differs from the buffer, which is no stale save
 	if w.movingAway(f.path) { // its text goes on at the new path
 		f.Wake()

@@ -8,6 +8,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/disk"
+	"tandem/lspserver/stored"
 )
 
 // commitEntry lands what is done to a folder, a link, or a file that is no text: on disk, except that the editor moves a folder in which it
@@ -74,7 +75,7 @@ func (tx *transaction) commitEntry(ctx context.Context, e filetime.FileEdit) (fi
 }
 
 func (w *Workspace) isFolder(path string) bool {
-	info, err := w.statDisk(path)
+	info, err := w.stored().Stat(path)
 	return err == nil && info.IsDir()
 }
 
@@ -88,7 +89,7 @@ func (tx *transaction) earlier() []filetime.FileEdit {
 
 // unchanged refuses what is done to an entry that is not what the caller saw, or not of that kind.
 func (w *Workspace) unchanged(e filetime.FileEdit) error {
-	info, err := bounded(e.Path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(e.Path) })
+	info, err := stored.Bounded(e.Path, stored.DiskTimeout, func() (fs.FileInfo, error) { return w.stored().Stat(e.Path) })
 	switch {
 	case e.Create && err == nil && info.IsDir():
 		return nil

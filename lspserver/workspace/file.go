@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"tandem/lspserver/delivery"
 	"tandem/lspserver/follow"
 	"tandem/lspserver/history"
+	"tandem/lspserver/stored"
 )
 
 // status is what clients were last notified of.
@@ -42,7 +44,7 @@ func (w *Workspace) record(f *file, set text.Set, author filetime.Author) {
 func (f *file) snapshot() filetime.Snapshot {
 	return filetime.Snapshot{
 		Path: f.path, Text: f.Text(), Rev: f.Rev(), Version: f.version(), Open: f.open(), Dirty: f.dirty(),
-		Exists: f.disk.exists || f.open(), Mode: f.disk.mode, ModTime: f.disk.mtime, Links: f.disk.links,
+		Exists: f.disk.exists || f.open(), Mode: f.disk.Mode, ModTime: f.disk.ModTime, Links: f.disk.Links,
 	}
 }
 
@@ -66,7 +68,7 @@ func (w *Workspace) notify(f *file, state, by string) {
 
 func (f *file) state(by string) State {
 	return State{
-		Path: f.path, URI: f.uri, State: f.status.seen, By: by, ModTime: f.disk.mtime, Version: f.version(), Open: f.open(),
+		Path: f.path, URI: f.uri, State: f.status.seen, By: by, ModTime: f.disk.ModTime, Version: f.version(), Open: f.open(),
 		Dirty: f.dirty(), Seen: f.status.seen != "", ReadAt: f.status.readAt, Size: f.Text().Len(),
 	}
 }
@@ -74,13 +76,13 @@ func (f *file) state(by string) State {
 // size is that of the file when it was last read, 0 where it did not exist, or was waited for since.
 func (f *file) size() int64 {
 	if f.Loaded() && f.disk.exists && !f.disk.readFailed {
-		return f.disk.size
+		return f.disk.Size
 	}
 	return 0
 }
 
 // distrust has the file read again, whatever its stat says. f.mu is held.
-func (f *file) distrust() { f.disk.checked, f.disk.valid = time.Time{}, unsure }
+func (f *file) distrust() { f.disk.Checked, f.disk.valid = time.Time{}, unsure }
 
 func (f *file) open() bool { return f.doc != nil }
 
@@ -120,7 +122,7 @@ func (f *file) version() int32 {
 
 // diskState is what is known of a file on disk. It is guarded by the lock of its file.
 type diskState struct {
-	stat
+	stored.Stat
 	exists     bool
 	valid      proof  // why the text is what the disk has while the stat is the same
 	readFailed bool   // the last attempt to read it failed, see readWritten
@@ -135,11 +137,22 @@ type diskState struct {
 // by itself: the system tells of changes, and has told of none since.
 type proof uint8
 
+const (
+	unsure proof = iota
+	wasRead
+	// wasWritten is a change by us or the editor. That the system tells of it, a moment later, proves nothing; with Changed it is over.
+	wasWritten
+)
+
 // deletion is a document that was deleted as its buffer and as its file, which may differ in line ends, charset and byte order mark.
 // An undo writes the file's.
 type deletion struct {
 	buffer, file text.Text
 	charset      text.Charset
+}
+
+func fail(path string, code filetime.Code, reason, format string, args ...any) *filetime.Error {
+	return &filetime.Error{Code: code, Reason: reason, Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
 // fail is an error with the present text. f.mu is held.

@@ -12,6 +12,7 @@ import (
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/stored"
 )
 
 // lostForm is the document that was deleted last, if an edit creates the file again with its text and the file had another form than its
@@ -45,7 +46,7 @@ func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Cha
 	f.mu.Lock()
 	d, newer, err := w.newerOnDisk(f)
 	load := f.open() && !f.dirty() && newer && err == nil
-	edit := filetime.FileEdit{Path: f.path, Base: f.Text(), Rev: f.Rev(), Edits: text.Overwrite(f.Text(), d.text.String())}
+	edit := filetime.FileEdit{Path: f.path, Base: f.Text(), Rev: f.Rev(), Edits: text.Overwrite(f.Text(), d.Text.String())}
 	f.mu.Unlock()
 	if !load {
 		return
@@ -93,7 +94,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	if len(p.Set) == 0 && !e.Create && !e.Delete {
 		return already(f, p), false, nil
 	}
-	charset, mode := f.disk.charset, f.disk.mode
+	charset, mode := f.disk.Charset, f.disk.Mode
 	if e.Delete {
 		p.Set, p.After = text.Removal(p.Before), text.Text{}
 	}
@@ -114,12 +115,12 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 		return l, false, w.diskError(f, err)
 	}
 	f.disk.exists = !e.Delete
-	if info, err := w.statDisk(f.path); err == nil {
-		if f.disk.stat = statOf(info, w.o.Now()); live && f.disk.exists {
+	if info, err := w.stored().Stat(f.path); err == nil {
+		if f.disk.Stat = stored.Of(info, w.o.Now()); live && f.disk.exists {
 			f.disk.valid = wasWritten
 		}
 	}
-	f.disk.charset = final.stat.charset
+	f.disk.Charset = final.Stat.Charset
 	w.record(f, p.Set, filetime.User)
 	f.Claim(f.Rev(), f.Rev(), tx.change)
 	l = p.Landed(f.path, f.Rev(), true)
@@ -130,24 +131,24 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	if w.o.Features.Versionless && !e.Delete {
 		l.Source, l.Stale = "buffer", w.unsavedReason(f)
 	}
-	if !final.text.Equal(p.After) {
-		w.record(f, text.Diff(p.After, final.text), filetime.Disk)
+	if !final.Text.Equal(p.After) {
+		w.record(f, text.Diff(p.After, final.Text), filetime.Disk)
 	}
 	w.notify(f, "written", "agent")
 	return l, false, nil
 }
 
 // swap changes one file on disk as planned and gives its text then, merged with what others have saved meanwhile.
-func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filetime.FileEdit, tx *transaction) (onDisk, error) {
+func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filetime.FileEdit, tx *transaction) (stored.File, error) {
 	if w.o.Features.Versionless {
 		if !e.Delete {
-			return onDisk{exists: true, text: p.After, stat: stat{charset: charset}}, w.applyWhole(f, p, e, tx)
+			return stored.File{Exists: true, Text: p.After, Stat: stored.Stat{Charset: charset}}, w.applyWhole(f, p, e, tx)
 		}
-		stored, err := w.readForDelete(f, p)
+		there, err := w.readForDelete(f, p)
 		if err != nil {
-			return onDisk{}, err
+			return stored.File{}, err
 		}
-		p.Before, charset = stored.text, stored.stat.charset
+		p.Before, charset = there.Text, there.Stat.Charset
 	}
 	var before, after []byte
 	var err error
@@ -158,7 +159,7 @@ func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filet
 		after, err = text.Encode(p.After, charset)
 	}
 	if err != nil {
-		return onDisk{}, err
+		return stored.File{}, err
 	}
 	var r disk.Result
 	switch {
@@ -176,19 +177,19 @@ func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filet
 		tx.warnings = append(tx.warnings, filetime.Warning{Path: f.path, Says: warning + "."})
 	}
 	if err != nil || bytes.Equal(r.After, after) {
-		return onDisk{exists: !e.Delete, text: p.After, stat: stat{charset: charset}}, err
+		return stored.File{Exists: !e.Delete, Text: p.After, Stat: stored.Stat{Charset: charset}}, err
 	}
-	return decode(f.path, r.After)
+	return stored.Decode(f.path, r.After)
 }
 
 // tryDiskWhileOpen lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is
 // saved. The buffer changes when the editor reads the file again. f.mu is held.
 func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transaction) (l filetime.LandedFile, again bool, err error) {
-	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
+	d, err := w.stored().Read(f.path, w.o.MaxFileBytes)
 	if err != nil {
 		return l, false, err
 	}
-	if f.dirty() || !d.exists || !text.EqualLines(d.text, f.Text()) {
+	if f.dirty() || !d.Exists || !text.EqualLines(d.Text, f.Text()) {
 		return l, false, unsaved(f.path)
 	}
 	p, err := w.prepare(f, e)
@@ -198,12 +199,12 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 	if len(p.Set) == 0 {
 		return already(f, p), false, nil
 	}
-	stored := p
-	if !d.text.Equal(p.Before) { // a buffer may have other line ends, and no byte order mark
-		stored.Before, stored.After = d.text, text.Overwrite(d.text, p.After.String()).Apply(d.text)
+	file := p
+	if !d.Text.Equal(p.Before) { // a buffer may have other line ends, and no byte order mark
+		file.Before, file.After = d.Text, text.Overwrite(d.Text, p.After.String()).Apply(d.Text)
 	}
-	f.disk.stat = d.stat
-	if _, err = w.swap(f, stored, d.stat.charset, e, tx); errors.Is(err, disk.ErrChanged) {
+	f.disk.Stat = d.Stat
+	if _, err = w.swap(f, file, d.Stat.Charset, e, tx); errors.Is(err, disk.ErrChanged) {
 		return l, true, nil
 	}
 	if err != nil {
@@ -230,7 +231,7 @@ func unsaved(path string) error {
 // diskError makes an error of the disk one for the model: a conflict with what another program saved, or a write error.
 // f.mu is held.
 func (w *Workspace) diskError(f *file, err error) error {
-	var met *mergeConflict
+	var met *stored.Conflict
 	var worded *filetime.Error
 	switch {
 	case errors.As(err, &worded):
@@ -243,13 +244,13 @@ func (w *Workspace) diskError(f *file, err error) error {
 			return err
 		}
 	}
-	theirs := text.Diff(met.base, met.theirs)
-	if !met.theirs.Equal(f.Text()) { // it was saved once more, or the buffer has other line ends
-		theirs = text.Compose(theirs, text.Diff(met.theirs, f.Text()))
+	theirs := text.Diff(met.Base, met.Theirs)
+	if !met.Theirs.Equal(f.Text()) { // it was saved once more, or the buffer has other line ends
+		theirs = text.Compose(theirs, text.Diff(met.Theirs, f.Text()))
 	}
 	w.notify(f, "conflict", "disk")
-	e := filetime.FileEdit{Path: f.path, Base: met.base, Edits: met.ours}
-	return filetime.Collision(e, theirs, f.Text(), met.conflicts, filetime.Disk)
+	e := filetime.FileEdit{Path: f.path, Base: met.Base, Edits: met.Ours}
+	return filetime.Collision(e, theirs, f.Text(), met.Conflicts, filetime.Disk)
 }
 
 // writeError makes an error of the disk one for the model.

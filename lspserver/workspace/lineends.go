@@ -7,6 +7,7 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/text"
+	"tandem/lspserver/stored"
 )
 
 // Editors count lines differently. To LSP a carriage return alone ends a line; Neovim, Vim, Emacs and most others do not count it. LSP
@@ -103,13 +104,13 @@ func (w *Workspace) learnFromPosition(f *file, p text.Position) {
 
 // learnFromSave compares a saved document with the disk: if a change behind an odd line end was misunderstood, the disk has the text
 // that the client has. f.mu is held.
-func (w *Workspace) learnFromSave(f *file, d onDisk) {
+func (w *Workspace) learnFromSave(f *file, d stored.File) {
 	if f.doc.lineEnds != behindEnds {
 		return
 	}
 	f.doc.lineEnds = oddEnds
 	lone := oddEnd(f.Text().String(), loneReturn) >= 0
-	switch right := text.EqualLines(d.text, f.Text()); {
+	switch right := text.EqualLines(d.Text, f.Text()); {
 	case right:
 		if lone {
 			w.counting.lone.Store(true)
@@ -120,6 +121,8 @@ func (w *Workspace) learnFromSave(f *file, d onDisk) {
 	default:
 		w.counting.unicode.Store(true)
 	}
-	w.record(f, text.Infer(f.Text(), d.text), filetime.User)
+	w.record(f, text.Infer(f.Text(), d.Text), filetime.User)
 	f.doc.sync = inSync
 }
+
+func endsLine(s string) bool { return strings.HasSuffix(s, "\n") }

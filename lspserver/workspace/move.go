@@ -15,6 +15,7 @@ import (
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/stored"
 )
 
 // A move gives a file's state another path: its text, its history and its revisions go on there, so that everything that was worked
@@ -98,13 +99,13 @@ func (w *Workspace) vacant(f, t *file, earlier []filetime.FileEdit) error {
 	t.mu.Lock()
 	open := t.open()
 	t.mu.Unlock()
-	info, err := bounded(t.path, diskTimeout, func() (fs.FileInfo, error) { return w.statDisk(t.path) })
+	info, err := stored.Bounded(t.path, stored.DiskTimeout, func() (fs.FileInfo, error) { return w.stored().Stat(t.path) })
 	var slow *filetime.Error
 	switch {
 	case errors.As(err, &slow):
 		return err
 	case err == nil && !open && strings.EqualFold(f.path, t.path) && filepath.Dir(f.path) == filepath.Dir(t.path):
-		if was, err := w.statDisk(f.path); err == nil && statOf(was, time.Time{}).ino == statOf(info, time.Time{}).ino {
+		if was, err := w.stored().Stat(f.path); err == nil && stored.Of(was, time.Time{}).Inode == stored.Of(info, time.Time{}).Inode {
 			return nil // one name to a file system that does not tell letters by their case
 		}
 	case err != nil && !open:
@@ -123,7 +124,7 @@ func (w *Workspace) moved(f, t *file, c filetime.Change, source string) filetime
 	}
 	l := filetime.LandedFile{
 		Path: t.path, Origin: f.path, Before: t.Text(), After: t.Text(), Rev: t.Rev(), Applied: true, Source: source, Attempts: 1,
-		Mode: t.disk.mode,
+		Mode: t.disk.Mode,
 	}
 	if t.open() {
 		v := t.doc.version
@@ -160,17 +161,17 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 		return err
 	}
 	if w.o.Features.Versionless {
-		d, err := w.readDisk(f.path, w.o.MaxFileBytes)
-		if err == nil && d.exists && !text.EqualLines(d.text, f.Text()) {
+		d, err := w.stored().Read(f.path, w.o.MaxFileBytes)
+		if err == nil && d.Exists && !text.EqualLines(d.Text, f.Text()) {
 			err = fail(f.path, filetime.EditConflict, "unsaved", "%s has unsaved text in the editor. Ask the user to save it, then try again.", f.path)
 		}
 		if err != nil {
 			return err
 		}
-		f.disk.charset = d.stat.charset
-		f.Spell(d.text)
+		f.disk.Charset = d.Stat.Charset
+		f.Spell(d.Text)
 	}
-	before, err := text.Encode(f.Text(), f.disk.charset)
+	before, err := text.Encode(f.Text(), f.disk.Charset)
 	if err != nil {
 		return err
 	}
@@ -309,11 +310,11 @@ const renamePoll = 10 * time.Millisecond
 
 // renamedOnDisk says that the disk has a file under its new name and not under the old one.
 func (w *Workspace) renamedOnDisk(from, to string) bool {
-	after, err := w.statDisk(to)
+	after, err := w.stored().Stat(to)
 	if err != nil {
 		return false
 	}
-	before, err := w.statDisk(from)
+	before, err := w.stored().Stat(from)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && strings.EqualFold(from, to) && os.SameFile(before, after)
 }
 
@@ -333,4 +334,17 @@ func (w *Workspace) reopened(docs []*file, from, to string) bool {
 		}
 	}
 	return true
+}
+
+func deletedSince(path string) error {
+	return fail(path, filetime.EditConflict, "deleted", "%s was deleted since it was read. Nothing was moved.", path)
+}
+
+func crossDevice(from, to string) error {
+	return fail(from, filetime.Unsupported, "other_file_system", "%s is on another file system than %s, so it cannot be moved in one step. Nothing was moved. "+
+		"Write the file there with write_file, then delete this one with delete_file.", to, from)
+}
+
+func targetExists(path string) error {
+	return fail(path, filetime.FileExists, "exists", "%s exists now: another program or the user created it. Nothing was moved.", path)
 }

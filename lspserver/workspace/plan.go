@@ -4,6 +4,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/stored"
 )
 
 // already is the landing, on disk, of an edit that another author has made already.
@@ -101,12 +102,12 @@ func (w *Workspace) mayDelete(f *file) error {
 	case newer:
 		e := fail(f.path, filetime.EditConflict, newerReason, "%s is newer on disk than in the editor: another program has saved it. "+
 			"It was not deleted. Look at the newer text, then decide.", f.path)
-		e.Now, e.Known = d.text, true
+		e.Now, e.Known = d.Text, true
 		return e
-	case d.exists:
-		f.disk.mode = d.stat.mode
-		if sameButEnd(d.text, f.Text()) {
-			f.disk.removed = deletion{f.Text(), d.text, d.stat.charset}
+	case d.Exists:
+		f.disk.Mode = d.Stat.Mode
+		if stored.SameButEnd(d.Text, f.Text()) {
+			f.disk.removed = deletion{f.Text(), d.Text, d.Stat.Charset}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/follow"
+	"tandem/lspserver/stored"
 )
 
 // refresh reads the disk; a new text becomes one revision. f.mu is held and f is not open.
@@ -22,16 +23,16 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 	}
 	live, changes := w.covers(f.path)
 	sure := live && (f.disk.valid == wasWritten || f.disk.valid == wasRead && f.disk.changes == changes)
-	path, was, size, compare := f.path, f.disk.stat, f.size(), f.Loaded() && f.disk.exists
-	d, err := bounded(path, diskTimeout, func() (*onDisk, error) {
+	path, was, size, compare := f.path, f.disk.Stat, f.size(), f.Loaded() && f.disk.exists
+	d, err := stored.Bounded(path, stored.DiskTimeout, func() (*stored.File, error) {
 		if compare {
-			if info, err := w.statDisk(path); err == nil {
-				if now := statOf(info, w.o.Now()); sure && was.same(now) || was.unchanged(now) {
+			if info, err := w.stored().Stat(path); err == nil {
+				if now := stored.Of(info, w.o.Now()); sure && was.Same(now) || was.Unchanged(now) {
 					return nil, nil
 				}
 			}
 		}
-		d, err := w.readWritten(path, size)
+		d, err := w.stored().ReadWritten(path, size)
 		return &d, err
 	})
 	if err != nil {
@@ -49,18 +50,18 @@ func (w *Workspace) renew(f *file) (cached bool, err error) {
 }
 
 // adopt makes a text that was read the present one. f.mu is held.
-func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
-	d.stat.checked = w.o.Now()
-	f.disk.stat, f.disk.readFailed = d.stat, false
+func (w *Workspace) adopt(f *file, d stored.File, author filetime.Author) {
+	d.Stat.Checked = w.o.Now()
+	f.disk.Stat, f.disk.readFailed = d.Stat, false
 	was := f.disk.exists
-	f.disk.exists = d.exists
+	f.disk.exists = d.Exists
 	switch {
 	case !f.Loaded():
-		f.Begin(d.text, w.next())
-	case !f.Text().Equal(d.text):
-		set, back := f.Discard(d.text)
+		f.Begin(d.Text, w.next())
+	case !f.Text().Equal(d.Text):
+		set, back := f.Discard(d.Text)
 		if !back {
-			set = text.Infer(f.Text(), d.text)
+			set = text.Infer(f.Text(), d.Text)
 		}
 		w.record(f, set, author)
 		if e := f.Last(); e != nil {
@@ -70,7 +71,7 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 			f.Discarded()
 		}
 		w.notify(f, "stale", "disk")
-	case was && !d.exists:
+	case was && !d.Exists:
 		w.notify(f, "stale", "disk")
 	}
 	f.MarkSaved()
@@ -78,11 +79,11 @@ func (w *Workspace) adopt(f *file, d onDisk, author filetime.Author) {
 
 // newerOnDisk reads the file of an open document. newer is true if another program has saved it and the editor has not loaded that: the
 // disk has neither the buffer's text nor the one last saved there. A command of the agent is no other program. f.mu is held.
-func (w *Workspace) newerOnDisk(f *file) (d onDisk, newer bool, err error) {
-	if d, err = w.readForCompare(f); err != nil || !d.exists || d.text.Len() == 0 {
+func (w *Workspace) newerOnDisk(f *file) (d stored.File, newer bool, err error) {
+	if d, err = w.stored().Compare(f.path); err != nil || !d.Exists || d.Text.Len() == 0 {
 		return d, false, err
 	}
-	known := func(t text.Text) bool { return sameButEnd(d.text, t) }
+	known := func(t text.Text) bool { return stored.SameButEnd(d.Text, t) }
 	return d, !known(f.Text()) && !(f.SavedRev() > 0 && known(f.Saved())) && !(f.expected != nil && known(f.expected.after)), nil
 }
 
@@ -96,12 +97,12 @@ func (w *Workspace) overwrites(f *file) bool {
 // there, or are not text, are not requested. f.mu is held.
 func (w *Workspace) readFromEditor(f *file) error {
 	path, uri, author, was := f.path, f.uri, filetime.Disk, f.size()
-	d, err := bounded(path, diskTimeout, func() (onDisk, error) {
-		d, err := w.readWritten(path, was)
+	d, err := stored.Bounded(path, stored.DiskTimeout, func() (stored.File, error) {
+		d, err := w.stored().ReadWritten(path, was)
 		if err != nil {
 			return d, err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), diskTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), stored.DiskTimeout)
 		defer cancel()
 		content, _, err := w.o.Editor.Resync(ctx, uri)
 		var refused *RefusedError
@@ -110,13 +111,13 @@ func (w *Workspace) readFromEditor(f *file) error {
 			return d, nil
 		case err != nil:
 			return d, fail(path, filetime.ReadError, "editor", "Read file failed: the editor did not give the text of %s: %v.", path, err)
-		case !d.exists && content == "": // some editors answer so for a file that does not exist
+		case !d.Exists && content == "": // some editors answer so for a file that does not exist
 			return d, nil
 		case w.o.MaxFileBytes > 0 && int64(len(content)) > w.o.MaxFileBytes:
 			return d, filetime.TooLarge(path, int64(len(content)), w.o.MaxFileBytes)
 		}
-		if now := text.New(content); !now.Equal(d.text) {
-			d.exists, d.text, author = true, now, filetime.User
+		if now := text.New(content); !now.Equal(d.Text) {
+			d.Exists, d.Text, author = true, now, filetime.User
 		}
 		return d, nil
 	})

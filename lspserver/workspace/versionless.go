@@ -8,6 +8,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/stored"
 )
 
 // An editor without versions sends no document notifications, so there is no echo. Its text is requested each time that
@@ -47,9 +48,9 @@ func (w *Workspace) applyWhole(f *file, p delivery.Plan, e filetime.FileEdit, tx
 }
 
 // readForDelete reads a file that is to be deleted, and refuses if the editor has unsaved text of it.
-func (w *Workspace) readForDelete(f *file, p delivery.Plan) (onDisk, error) {
-	d, err := w.readDisk(f.path, w.o.MaxFileBytes)
-	if err == nil && (!d.exists || !text.EqualLines(d.text, p.Before)) {
+func (w *Workspace) readForDelete(f *file, p delivery.Plan) (stored.File, error) {
+	d, err := w.stored().Read(f.path, w.o.MaxFileBytes)
+	if err == nil && (!d.Exists || !text.EqualLines(d.Text, p.Before)) {
 		err = fail(f.path, filetime.EditConflict, "unsaved", "%s has unsaved text in the editor. Ask the user to save it, then try again.", f.path)
 	}
 	return d, err
@@ -57,8 +58,8 @@ func (w *Workspace) readForDelete(f *file, p delivery.Plan) (onDisk, error) {
 
 // unsavedReason is LandedFile.Stale after give: whether the editor has saved the text. f.mu is held.
 func (w *Workspace) unsavedReason(f *file) string {
-	d, err := w.readDisk(f.path, 0)
-	if err == nil && d.exists && text.EqualLines(d.text, f.Text()) {
+	d, err := w.stored().Read(f.path, 0)
+	if err == nil && d.Exists && text.EqualLines(d.Text, f.Text()) {
 		return ""
 	}
 	return "was changed in the editor, which has not saved it: the disk is older than the editor's text."

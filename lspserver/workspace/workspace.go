@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 	"tandem/lspserver/delivery"
 	"tandem/lspserver/fileuri"
 	"tandem/lspserver/history"
+	"tandem/lspserver/stored"
 	"tandem/sandbox"
 )
 
@@ -167,7 +169,7 @@ func New(o Options) *Workspace {
 	}
 	w := &Workspace{o: o, files: map[string]*file{}, gone: map[string]*file{}, uris: map[string]*file{}, wrote: map[string]wrote{}}
 	w.locks = locks.New(locks.Options{Dir: o.Locks, Private: w.inBuffer, Now: o.Now, Log: o.Log})
-	w.disk, w.recovery = disk.New(w.diskOptions(disk.System(w.dir))), disk.New(w.diskOptions(disk.System(nil)))
+	w.disk, w.recovery = disk.New(w.diskOptions(disk.System(w.stored().Dir))), disk.New(w.diskOptions(disk.System(nil)))
 	return w
 }
 
@@ -305,7 +307,7 @@ func (w *Workspace) States(paths []string) []State {
 		f.mu.Lock()
 		s, t, charset := f.state(""), f.Text(), text.CharsetUTF8
 		if !f.open() && f.disk.exists {
-			s.Size, charset = int(f.disk.size), f.disk.charset
+			s.Size, charset = int(f.disk.Size), f.disk.Charset
 		}
 		f.mu.Unlock()
 		if s.Seen || len(paths) > 0 {
@@ -360,8 +362,8 @@ func (w *Workspace) checkOtherSave(f *file, first bool) {
 	if !f.open() || f.status.seen == "" || f.status.seen == "stale" {
 		return
 	}
-	d, err := w.readForCompare(f)
-	if err != nil || d.exists && (f.disk.last == d.text.Hash() || text.EqualLines(d.text, f.Text())) || !d.exists && !f.disk.exists {
+	d, err := w.stored().Compare(f.path)
+	if err != nil || d.Exists && (f.disk.last == d.Text.Hash() || text.EqualLines(d.Text, f.Text())) || !d.Exists && !f.disk.exists {
 		return
 	}
 	if first || f.Busy() {
@@ -374,7 +376,7 @@ func (w *Workspace) checkOtherSave(f *file, first bool) {
 		})
 		return
 	}
-	f.disk.exists, f.disk.last = d.exists, d.text.Hash()
+	f.disk.exists, f.disk.last = d.Exists, d.Text.Hash()
 	w.notify(f, "stale", "disk")
 }
 
@@ -446,7 +448,7 @@ func (w *Workspace) Recover() ([]disk.Recovered, error) { return w.recovery.Reco
 // diskOptions are for changing files that no editor has open.
 func (w *Workspace) diskOptions(system disk.FS) disk.Options {
 	o := disk.Options{
-		FS: system, Journal: w.o.Journal, Merge: w.merge, Nearest: nearest, Now: w.o.Now, Log: w.o.Log,
+		FS: system, Journal: w.o.Journal, Merge: stored.Merge, Nearest: stored.Nearest, Now: w.o.Now, Log: w.o.Log,
 		// In a goroutine, since it may be called from within a change of the same file.
 		Late:  func(l disk.LateWrite) { go w.safely(func() { w.Changed(l.Path, true) }) },
 		Go:    func(f func()) { go w.safely(f) },
@@ -456,4 +458,34 @@ func (w *Workspace) diskOptions(system disk.FS) disk.Options {
 		o.Limit = 2*w.o.MaxFileBytes + 1<<20 // another program may have saved more than may be edited
 	}
 	return o
+}
+
+// watch begins to watch a file that is to be read or written.
+func (w *Workspace) watch(path string) {
+	if w.o.Watcher != nil {
+		w.o.Watcher.Watch(path)
+	}
+}
+
+// covers is that of the Watcher.
+func (w *Workspace) covers(path string) (live bool, changes uint64) {
+	if w.o.Watcher == nil {
+		return false, 0
+	}
+	return w.o.Watcher.Covers(path)
+}
+
+// safely runs a function in the background. A panic there must not end the process.
+func (w *Workspace) safely(fn func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.o.Log.Error("work on files panicked", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	fn()
+}
+
+// stored reads files on disk.
+func (w *Workspace) stored() stored.Reader {
+	return stored.Reader{Roots: w.o.Roots, Limit: w.o.MaxFileBytes}
 }

@@ -1,4 +1,4 @@
-package workspace
+package stored
 
 import (
 	"io/fs"
@@ -7,8 +7,8 @@ import (
 )
 
 // identify takes over what tells one state of a file from another beside size and time.
-func (s *stat) identify(info fs.FileInfo) {
+func (s *Stat) identify(info fs.FileInfo) {
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.ino, s.links, s.ctime = sys.Ino, uint64(sys.Nlink), time.Unix(sys.Ctim.Unix())
+		s.Inode, s.Links, s.ChangeTime = sys.Ino, uint64(sys.Nlink), time.Unix(sys.Ctim.Unix())
 	}
 }
