@@ -79,7 +79,7 @@ func fieldsOf(s *ast.StructType) (fields, booleans int) {
 }
 
 // heartRooms are the rooms of the heart, the lower ones first: the compiler holds the walls between them.
-var heartRooms = []string{"lspserver/follow", "lspserver/history", "lspserver/stored", "lspserver/delivery", "lspserver/workspace"}
+var heartRooms = []string{"lspserver/follow", "lspserver/history", "lspserver/stored", "lspserver/delivery", "lspserver/landing", "lspserver/workspace"}
 
 // heartFiles are the layers within the workspace, from commands down to the files. A call to a layer above counts as upward.
 var heartFiles = []struct {
@@ -93,7 +93,8 @@ var heartFiles = []struct {
 }
 
 const (
-	heartReached = 263 // functions of the rooms that calls from Commit reach
+	// Functions of the rooms that calls from Commit reach: 227 when all but follow were one package, whose fields were read without a call.
+	heartReached = 272
 	heartUpward  = 0   // calls from a part of the workspace to one above it
 )
 

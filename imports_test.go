@@ -91,10 +91,11 @@ var rooms = map[string]room{
 		"an editor knows the wire, and has a text of its own",
 	},
 	"lspserver/workspace": {
-		append([]string{"filetime/disk", "filetime/locks", "lspserver/delivery", "lspserver/fileuri", "lspserver/follow", "lspserver/history", "lspserver/stored"}, base...),
+		append([]string{"filetime/disk", "filetime/locks", "lspserver/delivery", "lspserver/fileuri", "lspserver/follow", "lspserver/history", "lspserver/landing", "lspserver/stored"}, base...),
 		"files know nothing of agents and tools",
 	},
 	"lspserver/delivery": {[]string{"filetime", "filetime/text", "lspserver/follow", "lspserver/history"}, "how an edit gets into a document is known without files, disks, locks and commands"},
+	"lspserver/landing":  {[]string{"filetime", "filetime/disk", "filetime/text", "lspserver/delivery", "lspserver/stored"}, "that a change lands whole or not at all depends on no kind of file"},
 	"lspserver/stored":   {[]string{"filetime", "filetime/disk", "filetime/text", "sandbox"}, "what the disk has is known without documents"},
 	"lspserver/history":  {[]string{"filetime", "filetime/text"}, "what a text was and who has changed it is known without documents and disks"},
 	"lspserver/follow":   {[]string{"filetime/text"}, "whether an edit is in a text is known of texts alone"},

@@ -24,17 +24,17 @@ func (to *Client) Promised() bool {
 
 // awaits reports that the version of an acknowledged edit has not arrived yet. f is locked.
 func (a *attempt) awaits(r *reply) bool {
-	return a.named(r) && a.f.State().Version < *r.landed
+	return a.named(r) && a.f.State().Version < *r.Version
 }
 
 // named reports that a reply names the version of the edit. f is locked.
 func (a *attempt) named(r *reply) bool {
-	return r != nil && r.applied && r.landed != nil && a.f.open() && a.to.Promised()
+	return r.yes() && r.Version != nil && a.f.open() && a.to.Promised()
 }
 
 // acknowledged finds the edit in the version that the reply names, which has arrived. f is locked.
 func (a *attempt) acknowledged(d *try) bool {
-	is := func(e follow.Change) bool { return e.Version == *d.reply.landed && e.Kind == follow.Told }
+	is := func(e follow.Change) bool { return e.Version == *d.reply.Version && e.Kind == follow.Told }
 	i := slices.IndexFunc(d.events, is)
 	if i < 0 {
 		return false // the edit changed nothing, or one notification has it and a later change
@@ -52,7 +52,7 @@ func (a *attempt) acknowledged(d *try) bool {
 		}
 	}
 	broken := a.to.broken.Add(1)
-	a.to.Log.Warn("the editor named a version that does not have the edit", "path", a.f.Path, "version", *d.reply.landed,
+	a.to.Log.Warn("the editor named a version that does not have the edit", "path", a.f.Path, "version", *d.reply.Version,
 		"wrong", broken, "right", a.to.kept.Load())
 	return false
 }

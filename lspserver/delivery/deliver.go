@@ -188,39 +188,40 @@ type refusals struct {
 
 // reply is the editor's answer to one try.
 type reply struct {
-	applied bool
-	reason  string
-	landed  *int32 // the version that it made, where the client promises to name it
-	err     error
+	Applied
+	err error
 }
 
+// yes says that the editor has applied it, as it says.
+func (r *reply) yes() bool { return r != nil && r.err == nil && r.OK }
+
 // run sends the edit until it has landed or its time is up.
-func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
+func (a *attempt) run(ctx context.Context) (none filetime.LandedFile, _ error) {
 	for {
 		switch gap := max(3*a.rtt, minGap); {
 		case a.blind():
 			if !a.waitForGap(ctx, BlindGap, a.deadline) && ctx.Err() == nil {
-				return filetime.LandedFile{}, a.overdue()
+				return none, a.overdue()
 			}
 		case a.refused.said >= maxQuickRefusals:
 			// With a limit: without any gap, some try must hit the moment between two keys.
 			a.waitForGap(ctx, gap, a.to.Now().Add(2*gap))
 		}
 		if err := ctx.Err(); err != nil && !a.reverting() {
-			return filetime.LandedFile{}, context.Cause(ctx)
+			return none, context.Cause(ctx)
 		}
 		if a.tries > 0 && !a.to.Now().Before(a.deadline) {
-			return filetime.LandedFile{}, a.overdue()
+			return none, a.overdue()
 		}
 		d, done, err := a.prepare()
 		switch {
 		case errors.Is(err, errMisplaced):
 			if err := a.revertOnDisk(ctx); err != nil {
-				return filetime.LandedFile{}, err
+				return none, err
 			}
 			continue
 		case err != nil:
-			return filetime.LandedFile{}, err
+			return none, err
 		case done:
 			a.f.Lock()
 			defer a.f.Unlock()
@@ -239,11 +240,11 @@ func (a *attempt) run(ctx context.Context) (filetime.LandedFile, error) {
 		a.f.Unlock()
 		switch {
 		case err != nil:
-			return filetime.LandedFile{}, err
+			return none, err
 		case l != nil:
 			return *l, nil
 		case d.reply != nil && errors.Is(d.reply.err, ErrGone):
-			return filetime.LandedFile{}, ErrGone
+			return none, ErrGone
 		}
 	}
 }
@@ -349,7 +350,7 @@ func (a *attempt) send(ctx context.Context, d *try) {
 	a.to.Go(func() {
 		r, err := a.to.Editor.Apply(call, ask)
 		if call.Err() == nil {
-			replies <- reply{r.OK, r.Reason, r.Version, err}
+			replies <- reply{r, err}
 		}
 	})
 	timer := time.NewTimer(limit)
@@ -447,7 +448,7 @@ func (a *attempt) answered(d *try, r *reply) {
 	switch {
 	case r.err != nil:
 		d.state = d.state.Next(follow.Broken)
-	case !r.applied:
+	case !r.OK:
 		d.state = d.state.Next(follow.No)
 	case a.named(r): // the version decides, also where the document seems to have the edit
 		d.state = follow.Held
@@ -467,7 +468,7 @@ func (a *attempt) answered(d *try, r *reply) {
 // judge decides about one try; nil without an error says that it goes again. f is locked.
 func (a *attempt) judge(d *try) (*filetime.LandedFile, error) {
 	p, s, r := d.Plan, d.state, d.reply
-	applied := r != nil && r.err == nil && r.applied
+	applied := r.yes()
 	switch {
 	case s == follow.Landed && d.found != nil && (a.reverting() || !a.clean(d)):
 		a.misplace(d)
@@ -514,7 +515,7 @@ func (a *attempt) judge(d *try) (*filetime.LandedFile, error) {
 		return nil, nil
 	}
 	var never *RefusedError
-	words := r.reason
+	words := r.Reason
 	if words == "" && r.err != nil {
 		words = r.err.Error()
 	}
@@ -525,7 +526,7 @@ func (a *attempt) judge(d *try) (*filetime.LandedFile, error) {
 		return nil, Refused(a.f.Path, never)
 	}
 	a.refused.said++
-	a.refused.reason = r.reason
+	a.refused.reason = r.Reason
 	return nil, nil
 }
 
@@ -608,13 +609,12 @@ func (a *attempt) look(d *try) follow.Input {
 }
 
 func (a *attempt) landed(p Plan, rev uint64) *filetime.LandedFile {
-	f := a.f
-	l := p.Landed(f.Path, rev, true)
+	l := p.Landed(a.f.Path, rev, true)
 	l.Attempts, l.Created, l.Deleted, l.EndKept = a.tries, a.e.Create, a.e.Delete, a.endKept
 	if a.e.Delete {
 		l.Set, l.After, l.Mode = text.Removal(l.Before), text.Text{}, a.mode
 	}
-	f.Notify("written", "agent")
+	a.f.Notify("written", "agent")
 	return &l
 }
 
@@ -638,7 +638,7 @@ func (a *attempt) landedOnDisk(p Plan) *filetime.LandedFile {
 		if err := f.Refresh(); err != nil {
 			a.to.Log.Debug("landed file cannot be read", "path", f.Path, "error", err)
 		}
-		a.f.Claim(f.Rev(), f.Rev(), a.c)
+		f.Claim(f.Rev(), f.Rev(), a.c)
 	}
 	l := a.landed(p, f.Rev())
 	l.Source = "disk"
@@ -705,8 +705,8 @@ func (a *attempt) partTyping(d *try, i int, placed func(down int) follow.Placing
 func (a *attempt) blind() bool {
 	a.f.Lock()
 	defer a.f.Unlock()
-	have := a.to.Features
-	return a.f.open() && (a.f.State().Unversioned || have.Plain && (!have.Versions || a.f.State().Version == 0 || a.e.Delete))
+	now := a.f.State()
+	return now.Open && (now.Unversioned || a.to.Plain && (!a.to.Versions || now.Version == 0 || a.e.Delete))
 }
 
 // waitForGap waits for a gap in the typing, at most until a time, and says whether there was one.
@@ -740,20 +740,17 @@ func (a *attempt) expired() error {
 	if a.reverting() {
 		return a.unknown("the editor put it at the wrong place, and the user's typing has left no gap to take it back yet")
 	}
+	what := fmt.Sprintf("found no gap between the user's keystrokes (%d tries)", a.tries)
 	if a.first == a.f.Rev() && a.refused.reason != "" {
-		return a.timeout(fmt.Sprintf("was refused by the editor (%q, %d tries)", a.refused.reason, a.tries))
+		what = fmt.Sprintf("was refused by the editor (%q, %d tries)", a.refused.reason, a.tries)
 	}
-	return a.timeout(fmt.Sprintf("found no gap between the user's keystrokes (%d tries)", a.tries))
+	return a.f.fail(filetime.Timeout, "editor_busy", "The edit of %s %s in %v. Nothing of it is in the text; try again.", a.f.Path, what, SendBudget)
 }
 
 // Refused is the error of an edit that the editor cannot make.
 func Refused(path string, by *RefusedError) error {
 	return fail(path, filetime.WriteError, "refused", "The editor refused the edit of %s: %s\nNothing of it is in the text. Asking again "+
 		"does not help; tell the user what you wanted to change.", path, strings.TrimSpace(by.Words))
-}
-
-func (a *attempt) timeout(what string) error {
-	return a.f.fail(filetime.Timeout, "editor_busy", "The edit of %s %s in %v. Nothing of it is in the text; try again.", a.f.Path, what, SendBudget)
 }
 
 func (a *attempt) unknown(why string) error { return a.f.Doubt("no_echo", why) }

@@ -279,3 +279,40 @@ type Conflict struct {
 }
 
 func (*Conflict) Error() string { return "the file was saved meanwhile" }
+
+// WriteError makes an error of the disk one for the model.
+func WriteError(path string, err error) error {
+	var charset *text.CharsetError
+	var journal *disk.JournalError
+	var stuck *disk.StuckError
+	var system *fs.PathError
+	reason, state := "io", "The file is unchanged."
+	switch {
+	case errors.As(err, &charset):
+		reason = "encoding"
+	case errors.As(err, &journal):
+		reason = "journal"
+	case errors.As(err, &stuck):
+		reason, state = "stuck", "Read the file before going on."
+	case errors.Is(err, disk.ErrNotRegular):
+		reason = "not_regular"
+	case errors.Is(err, disk.ErrTooLarge):
+		reason = "size"
+	case errors.Is(err, disk.ErrNoBackup):
+		reason = "no_backup"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		reason = "eacces"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		reason = "enospc"
+	case errors.Is(err, syscall.ENOTDIR):
+		reason = "enotdir"
+	case errors.Is(err, syscall.ELOOP):
+		reason = "symlink"
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		reason = "name_too_long"
+	}
+	if stuck == nil && journal == nil && errors.As(err, &system) {
+		err = system.Err // its path may be that of a temporary file
+	}
+	return fail(path, filetime.WriteError, reason, "Write file failed: %v. %s", err, state)
+}

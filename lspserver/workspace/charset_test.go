@@ -152,9 +152,9 @@ func TestCharsetMeetsSave(t *testing.T) {
 		f := w.file(path)
 		f.mu.Lock()
 		after := text.New(strings.Replace(utf16File, "three", "3", 1))
-		tx := w.transaction(filetime.Change{})
+		tx := w.begin(filetime.Change{})
 		final, err := w.swap(f, delivery.Plan{Before: s.Text, After: after}, text.CharsetUTF16LE, filetime.FileEdit{}, tx)
-		tx.end(err)
+		tx.End(err)
 		f.mu.Unlock()
 		if err != nil || final.Text.String() != theirs.want {
 			t.Fatalf("%s: %q, %v", theirs.charset, final.Text.String(), err)

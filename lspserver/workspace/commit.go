@@ -13,60 +13,83 @@ import (
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/landing"
 	"tandem/lspserver/stored"
 )
 
-// transaction is one change that is landing: what of it is in the journal, and warnings for a person.
-type transaction struct {
-	w        *Workspace
-	change   filetime.Change
-	reverts  bool // it takes back what has landed of another
-	disk     *disk.Change
-	buffers  map[string]bool // the paths that are in the journal
-	warnings []filetime.Warning
+// Commit implements filetime.Files. The caller holds the locks of the paths. If one of several files cannot be changed
+// after others were, those are reverted, and the error is a *filetime.Incomplete.
+func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (out filetime.Landed, err error) {
+	defer func() { w.loadNewer(ctx, err, c) }()
+	return w.begin(c).Commit(ctx, files{w})
 }
 
-// takesBack says that the change takes back what has landed of another.
-func (tx *transaction) takesBack() bool { return tx.reverts || tx.change.ForUser || tx.change.Undo }
-
-func (w *Workspace) transaction(c filetime.Change) *transaction {
-	in := disk.Intent{Session: c.Session, Call: c.Call, Turn: c.Turn, Tool: c.Tool}
-	return &transaction{w: w, change: c, disk: w.disk.Change(in), buffers: map[string]bool{}}
+func (w *Workspace) begin(c filetime.Change) *landing.Transaction {
+	return landing.Begin(w.disk, w.o.Journal != nil, c)
 }
 
-// end writes the outcome to the journal; err is the last error.
-func (tx *transaction) end(err error) {
-	var doubt *filetime.Error
-	switch {
-	case err == nil:
-		tx.disk.End(disk.Landed)
-	case errors.As(err, &doubt) && doubt.Code == filetime.Unknown:
-		tx.disk.End(disk.Unknown)
-	default:
-		tx.disk.End(disk.NotLanded)
+// files are those of the workspace as a transaction changes them.
+type files struct{ w *Workspace }
+
+func (in files) Land(ctx context.Context, tx *landing.Transaction, e filetime.FileEdit) (filetime.LandedFile, error) {
+	w := in.w
+	if !tx.Reverts {
+		w.watch(e.Path)
 	}
+	l, err := w.commitFile(ctx, e, tx)
+	if err == nil && !tx.Reverts && l.Applied && l.Entry == filetime.File {
+		w.noteWritten(l.Path, l.After)
+	}
+	return l, err
 }
 
-// buffer writes to the journal that a change goes to the editor, before it does.
-func (tx *transaction) buffer(f *file, e filetime.FileEdit) error {
-	if tx.w.o.Journal == nil || tx.buffers[f.path] {
+func (in files) Plan(ctx context.Context, tx *landing.Transaction, i int) ([]disk.Planned, error) {
+	w, e := in.w, tx.Change.Files[i]
+	if e.Entry != filetime.File {
+		return nil, w.unchanged(e)
+	}
+	if tx.Change.Makes(i) {
+		after := e.Edits.Apply(text.Text{})
+		return []disk.Planned{{Op: disk.Create, Path: e.Path, AfterHash: disk.Hash([]byte(after.String()))}}, nil
+	}
+	f := w.file(e.Path)
+	w.resyncIfUnsure(ctx, f)
+	if e.To != "" {
+		if err := w.vacant(f, w.file(e.To), tx.Change.Files[:i]); err != nil {
+			return nil, err
+		}
+	}
+	if e = w.emptyIfUndeletable(tx, f, e); w.o.Journal == nil {
+		_, err := w.commitNowhere(f, e)
+		return nil, err
+	}
+	where, err := w.sinkOf(f, tx.Change.Apply, e)
+	if err == nil {
+		err = w.refuseUnsaved(tx, f, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	planned, err := w.planFile(f, e)
+	if err != nil || where == filetime.None {
+		return nil, err
+	}
+	for i, p := range planned {
+		planned[i].Buffer = p.Op != disk.Move && (where == filetime.Editor || w.o.Features.Versionless && !e.Delete)
+	}
+	return planned, nil
+}
+
+// writeBuffer writes to the journal that a change goes to the editor, before it does.
+func (f *file) writeBuffer(tx *landing.Transaction, e filetime.FileEdit) error {
+	if !tx.LacksBuffer(f.path) {
 		return nil
 	}
 	f.mu.Lock()
 	p := f.planned(e)
-	p.Buffer = true
 	f.mu.Unlock()
-	return tx.begin(p)
-}
-
-func (tx *transaction) begin(files ...disk.Planned) error {
-	if err := tx.disk.Begin(files...); err != nil {
-		return writeError(files[0].Path, err)
-	}
-	for _, p := range files {
-		tx.buffers[p.Path] = p.Buffer
-	}
-	return nil
+	p.Buffer = true
+	return tx.Write(p)
 }
 
 // planned is the operation on a file for the journal, without the content after it. f.mu is held.
@@ -83,60 +106,6 @@ func (f *file) planned(e filetime.FileEdit) disk.Planned {
 		p.BeforeHash = disk.Hash(p.Before)
 	}
 	return p
-}
-
-// plan works out a change of several files, writes one intent for them, and refuses the change if one of them cannot be
-// changed.
-func (tx *transaction) plan(ctx context.Context) error {
-	var files []disk.Planned
-	for i, e := range tx.change.Files {
-		if e.Entry != filetime.File {
-			if err := tx.w.unchanged(e); err != nil {
-				return err
-			}
-			continue
-		}
-		if tx.change.Makes(i) {
-			after := e.Edits.Apply(text.Text{})
-			files = append(files, disk.Planned{Op: disk.Create, Path: e.Path, AfterHash: disk.Hash([]byte(after.String()))})
-			continue
-		}
-		f := tx.w.file(e.Path)
-		tx.w.resyncIfUnsure(ctx, f)
-		if e.To != "" {
-			if err := tx.w.vacant(f, tx.w.file(e.To), tx.change.Files[:i]); err != nil {
-				return err
-			}
-		}
-		if e = tx.emptyIfUndeletable(f, e); tx.w.o.Journal == nil {
-			if _, err := tx.w.commitNowhere(f, e); err != nil {
-				return err
-			}
-			continue
-		}
-		where, err := tx.w.sinkOf(f, tx.change.Apply, e)
-		if err == nil {
-			err = tx.refuseUnsaved(f, e)
-		}
-		if err != nil {
-			return err
-		}
-		planned, err := tx.w.planFile(f, e)
-		if err != nil {
-			return err
-		}
-		for i, p := range planned {
-			p.Buffer = p.Op != disk.Move && (where == filetime.Editor || tx.w.o.Features.Versionless && !e.Delete)
-			planned[i] = p
-		}
-		if where != filetime.None {
-			files = append(files, planned...)
-		}
-	}
-	if len(files) == 0 {
-		return nil
-	}
-	return tx.begin(files...)
 }
 
 // planFile works out the operations on a file for the journal: two where it is moved and edited.
@@ -159,14 +128,14 @@ func (w *Workspace) planFile(f *file, e filetime.FileEdit) ([]disk.Planned, erro
 	charset := f.disk.Charset
 	if f.disk.exists {
 		if p.Before, err = text.Encode(worked.Before, charset); err != nil {
-			return nil, writeError(f.path, err)
+			return nil, stored.WriteError(f.path, err)
 		}
 		p.BeforeHash = disk.Hash(p.Before)
 	}
 	if !e.Delete {
 		after, err := text.Encode(worked.After, charset)
 		if err != nil {
-			return nil, writeError(f.path, err)
+			return nil, stored.WriteError(f.path, err)
 		}
 		p.AfterHash = disk.Hash(after)
 	}
@@ -186,128 +155,25 @@ func afterMove(p disk.Planned, e filetime.FileEdit) []disk.Planned {
 	return []disk.Planned{m, p}
 }
 
-// Commit implements filetime.Files. The caller holds the locks of the paths. If one of several files cannot be changed
-// after others were, those are reverted, and the error is a *filetime.Incomplete.
-func (w *Workspace) Commit(ctx context.Context, c filetime.Change) (out filetime.Landed, err error) {
-	defer func() { w.loadNewer(ctx, err, c) }()
-	tx := w.transaction(c)
-	if len(c.Files) > 1 {
-		if err := tx.plan(ctx); err != nil {
-			tx.end(err)
-			return out, err
-		}
-	}
-	for i, e := range c.Files {
-		if c.Apply == filetime.None && c.Makes(i) { // what is there is still there
-			out.Files = append(out.Files, e.Made())
-			continue
-		}
-		w.watch(e.Path)
-		l, err := w.commitFile(ctx, e, tx)
-		if err == nil {
-			if l.Stale != "" {
-				tx.warnings = append(tx.warnings, filetime.Warning{Path: l.Path, Says: l.Stale})
-			}
-			if l.EndKept {
-				tx.warnings = append(tx.warnings, filetime.Warning{Path: l.Path, Says: endSays})
-			}
-			out.Files = append(out.Files, l)
-			if l.Applied && l.Entry == filetime.File {
-				w.noteWritten(l.Path, l.After)
-			}
-			continue
-		}
-		if i == 0 {
-			tx.end(err)
-			return out, err
-		}
-		report := tx.revert(ctx, out.Files, i, err)
-		out.Files = slices.DeleteFunc(out.Files, func(l filetime.LandedFile) bool {
-			return slices.ContainsFunc(report.Files, func(r filetime.FileReport) bool {
-				return r.Path == l.Path && r.State == filetime.Reverted
-			})
-		})
-		out.Warnings = tx.warnings
-		if len(out.Files) > 0 {
-			tx.disk.End(disk.Partly)
-		} else {
-			tx.end(err)
-		}
-		return out, report
-	}
-	tx.end(nil)
-	out.Warnings = tx.warnings
-	return out, nil
-}
-
-// endSays is the warning about LandedFile.EndKept.
-const endSays = "ends with a line break: the editor adds one to every text, so it stands there although the edit has none."
-
-// errForGood says that a removal cannot be reverted.
-var errForGood = errors.New("what was deleted was no text, and no copy of it is kept")
-
-// revert reverts what has landed, because file k of the change did not. Later changes by others stay; where they
-// conflict, the file stays changed.
-func (tx *transaction) revert(ctx context.Context, landed []filetime.LandedFile, k int, err error) *filetime.Incomplete {
-	report := &filetime.Incomplete{Err: err}
-	for i, e := range tx.change.Files {
-		state := filetime.Untouched
-		if i == k {
-			state = filetime.Refused
-		}
-		report.Files = append(report.Files, filetime.FileReport{Path: e.Path, State: state})
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), delivery.SendBudget+delivery.ReplyTimeout)
-	defer cancel()
-	for i, l := range slices.Backward(landed) {
-		if !l.Applied {
-			continue
-		}
-		e := filetime.FileEdit{Path: l.Path, Base: l.After, Rev: l.Rev, Entry: l.Entry}
-		switch was := tx.change.Files[i]; {
-		case l.Entry != filetime.File && was.Delete && l.Entry != filetime.Folder:
-			report.Files[i].State, report.Files[i].Err = filetime.Stays, errForGood
-			continue
-		case l.Entry != filetime.File:
-			e.Create, e.Delete, e.To = was.Delete, was.Create && !l.Already, l.Origin
-		case was.Create:
-			e.Delete = true
-		case was.Delete:
-			e.Create, e.Base, e.Edits, e.Mode = true, text.Text{}, text.Set{{New: l.Before.String()}}, l.Mode
-		default:
-			e.To, e.Edits = l.Origin, l.Set.Inverse(l.Before)
-		}
-		back := tx.w.transaction(tx.change)
-		back.reverts = true
-		_, err := tx.w.commitFile(ctx, e, back)
-		back.end(err)
-		report.Files[i].State, report.Files[i].Err = filetime.Reverted, err
-		if err != nil {
-			report.Files[i].State = filetime.Stays
-		}
-	}
-	return report
-}
-
-func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, tx *transaction) (filetime.LandedFile, error) {
+func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, tx *landing.Transaction) (filetime.LandedFile, error) {
 	switch {
 	case e.Entry != filetime.File:
-		return tx.commitEntry(ctx, e)
+		return w.commitEntry(ctx, tx, e)
 	case e.To != "":
-		return tx.commitMove(ctx, e)
+		return w.commitMove(ctx, tx, e)
 	}
 	f := w.file(e.Path)
 	for tries := 0; ; tries++ {
 		w.resyncIfUnsure(ctx, f)
-		e := tx.emptyIfUndeletable(f, e)
-		where, err := w.sinkOf(f, tx.change.Apply, e)
+		e := w.emptyIfUndeletable(tx, f, e)
+		where, err := w.sinkOf(f, tx.Change.Apply, e)
 		if err != nil {
 			return filetime.LandedFile{}, err
 		}
 		f.mu.Lock()
 		open := f.open()
 		f.mu.Unlock()
-		if err := cmp.Or(tx.refuseUnsaved(f, e), w.refuseLinked(f, e, where, open)); err != nil {
+		if err := cmp.Or(w.refuseUnsaved(tx, f, e), w.refuseLinked(f, e, where, open)); err != nil {
 			return filetime.LandedFile{}, err
 		}
 		var l filetime.LandedFile
@@ -315,8 +181,8 @@ func (w *Workspace) commitFile(ctx context.Context, e filetime.FileEdit, tx *tra
 		case filetime.None:
 			l, err = w.commitNowhere(f, e)
 		case filetime.Editor:
-			if err = tx.buffer(f, e); err == nil {
-				l, err = w.inEditor(ctx, f, e, tx.change)
+			if err = f.writeBuffer(tx, e); err == nil {
+				l, err = w.inEditor(ctx, f, e, tx.Change)
 			}
 		default:
 			l, err = w.putOnDisk(ctx, f, e, tx)
@@ -385,19 +251,19 @@ func (w *Workspace) inEditor(ctx context.Context, f *file, e filetime.FileEdit, 
 }
 
 // emptyIfUndeletable turns the deletion of an open file that takes back its creation into emptying it, if the editor cannot delete files.
-func (tx *transaction) emptyIfUndeletable(f *file, e filetime.FileEdit) filetime.FileEdit {
+func (w *Workspace) emptyIfUndeletable(tx *landing.Transaction, f *file, e filetime.FileEdit) filetime.FileEdit {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	can := tx.w.o.Features
-	if e.Delete && f.open() && can.Apply && !can.Delete && (tx.reverts || tx.change.ForUser) {
+	can := w.o.Features
+	if e.Delete && f.open() && can.Apply && !can.Delete && (tx.Reverts || tx.Change.ForUser) {
 		e.Delete, e.Edits = false, text.Set{{Start: 0, End: e.Base.Len()}}
 	}
 	return e
 }
 
 // refuseUnsaved refuses to delete an open document with text that the user has typed and not saved.
-func (tx *transaction) refuseUnsaved(f *file, e filetime.FileEdit) error {
-	if !e.Delete || tx.reverts || tx.change.ForUser {
+func (w *Workspace) refuseUnsaved(tx *landing.Transaction, f *file, e filetime.FileEdit) error {
+	if !e.Delete || tx.Reverts || tx.Change.ForUser {
 		return nil
 	}
 	f.mu.Lock()

@@ -88,9 +88,9 @@ func (o owner) Stored() (text.Text, bool, error) {
 }
 
 func (o owner) PutOnDisk(ctx context.Context, e filetime.FileEdit, c filetime.Change) error {
-	tx := o.w.transaction(c)
+	tx := o.w.begin(c)
 	_, err := o.w.putOnDisk(ctx, o.f, e, tx)
-	tx.end(err)
+	tx.End(err)
 	return err
 }
 

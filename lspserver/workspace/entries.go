@@ -8,13 +8,13 @@ import (
 
 	"tandem/filetime"
 	"tandem/filetime/disk"
+	"tandem/lspserver/landing"
 	"tandem/lspserver/stored"
 )
 
 // commitEntry lands what is done to a folder, a link, or a file that is no text: on disk, except that the editor moves a folder in which it
 // has documents open.
-func (tx *transaction) commitEntry(ctx context.Context, e filetime.FileEdit) (filetime.LandedFile, error) {
-	w := tx.w
+func (w *Workspace) commitEntry(ctx context.Context, tx *landing.Transaction, e filetime.FileEdit) (filetime.LandedFile, error) {
 	l := filetime.LandedFile{Path: e.Path, Entry: e.Entry, Created: e.Create, Deleted: e.Delete, Source: "disk", Attempts: 1}
 	if e.To != "" {
 		l.Path, l.Origin = e.To, e.Path
@@ -26,12 +26,12 @@ func (tx *transaction) commitEntry(ctx context.Context, e filetime.FileEdit) (fi
 		return l, err
 	}
 	if e.To != "" {
-		if err := w.vacant(w.file(e.Path), w.file(e.To), tx.earlier()); err != nil {
+		if err := w.vacant(w.file(e.Path), w.file(e.To), tx.Earlier()); err != nil {
 			return l, err
 		}
 	}
 	w.mu.Lock()
-	where := tx.change.Apply
+	where := tx.Change.Apply
 	if where == "" {
 		where = w.o.Apply
 	}
@@ -47,13 +47,13 @@ func (tx *transaction) commitEntry(ctx context.Context, e filetime.FileEdit) (fi
 	case e.Create && w.isFolder(e.Path):
 		l.Already = true
 	case e.To != "":
-		l.Source, l.Stale, err = tx.moveEntry(ctx, e)
+		l.Source, l.Stale, err = w.moveEntry(ctx, tx, e)
 	case e.Create:
-		_, err = tx.disk.Folders(e.Path)
+		_, err = tx.Disk.Folders(e.Path)
 	case e.Entry == filetime.Folder:
-		err = tx.disk.RemoveFolder(e.Path)
+		err = tx.Disk.RemoveFolder(e.Path)
 	default:
-		err = tx.disk.Remove(e.Path)
+		err = tx.Disk.Remove(e.Path)
 	}
 	var worded *filetime.Error
 	switch {
@@ -67,7 +67,7 @@ func (tx *transaction) commitEntry(ctx context.Context, e filetime.FileEdit) (fi
 	case errors.Is(err, disk.ErrChanged) && errors.Is(err, fs.ErrNotExist):
 		err = deletedSince(e.Path)
 	default:
-		err = writeError(e.Path, err)
+		err = stored.WriteError(e.Path, err)
 	}
 	l.Applied = err == nil
 	l.Rev = w.next()
@@ -77,14 +77,6 @@ func (tx *transaction) commitEntry(ctx context.Context, e filetime.FileEdit) (fi
 func (w *Workspace) isFolder(path string) bool {
 	info, err := w.stored().Stat(path)
 	return err == nil && info.IsDir()
-}
-
-// earlier are the files of a change that is only worked out, which have not been carried out when it comes to a later one.
-func (tx *transaction) earlier() []filetime.FileEdit {
-	if tx.change.Apply == filetime.None {
-		return tx.change.Files
-	}
-	return nil
 }
 
 // unchanged refuses what is done to an entry that is not what the caller saw, or not of that kind.
@@ -100,7 +92,7 @@ func (w *Workspace) unchanged(e filetime.FileEdit) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return deletedSince(e.Path)
 	case err != nil:
-		return writeError(e.Path, err)
+		return stored.WriteError(e.Path, err)
 	}
 	kind := filetime.Bytes
 	switch {
@@ -118,22 +110,19 @@ func (w *Workspace) unchanged(e filetime.FileEdit) error {
 }
 
 // moveEntry moves an entry with all that is in it, and gives where that landed and why the editor still has an old name.
-func (tx *transaction) moveEntry(ctx context.Context, e filetime.FileEdit) (source, stale string, err error) {
-	w := tx.w
+func (w *Workspace) moveEntry(ctx context.Context, tx *landing.Transaction, e filetime.FileEdit) (source, stale string, err error) {
 	if len(w.openBelow(e.Path)) > 0 {
 		if !w.o.Features.Rename {
 			return "", "", fail(e.Path, filetime.Unsupported, "no_rename", "Documents in %s are open in an editor that does not rename files when asked. "+
 				"Nothing was moved: the editor would go on with the old files. Ask the user to close them, or to rename it, then go on.", e.Path)
 		}
-		if w.o.Journal != nil {
-			if err := tx.begin(disk.Planned{Op: disk.Move, Path: e.Path, To: e.To}); err != nil {
-				return "", "", err
-			}
+		if err := tx.Write(disk.Planned{Op: disk.Move, Path: e.Path, To: e.To}); err != nil {
+			return "", "", err
 		}
 		stale, err = w.renameInEditor(ctx, e.Path, e.To, tx)
 		return "buffer", stale, err
 	}
-	if err := tx.disk.MoveEntry(e.Path, e.To); err != nil {
+	if err := tx.Disk.MoveEntry(e.Path, e.To); err != nil {
 		return "", "", err
 	}
 	w.moveStates(e.Path, e.To, nil)

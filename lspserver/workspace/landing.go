@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
-	"syscall"
 	"time"
 
 	"tandem/filetime"
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/landing"
 	"tandem/lspserver/stored"
 )
 
@@ -58,7 +57,7 @@ func (w *Workspace) loadNewer(ctx context.Context, refused error, c filetime.Cha
 }
 
 // putOnDisk lands an edit on disk by compare-and-swap, merged with what others have saved meanwhile.
-func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit, tx *transaction) (filetime.LandedFile, error) {
+func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit, tx *landing.Transaction) (filetime.LandedFile, error) {
 	for range maxAgain {
 		if err := ctx.Err(); err != nil {
 			return filetime.LandedFile{}, context.Cause(ctx)
@@ -68,11 +67,11 @@ func (w *Workspace) putOnDisk(ctx context.Context, f *file, e filetime.FileEdit,
 			return l, err
 		}
 	}
-	return filetime.LandedFile{}, writeError(f.path, errors.New("another program keeps changing it"))
+	return filetime.LandedFile{}, stored.WriteError(f.path, errors.New("another program keeps changing it"))
 }
 
 // tryDisk is one try; again says that the comparison failed and nothing was changed.
-func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l filetime.LandedFile, again bool, err error) {
+func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *landing.Transaction) (l filetime.LandedFile, again bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -99,7 +98,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 		p.Set, p.After = text.Removal(p.Before), text.Text{}
 	}
 	written := p
-	if was, ok := f.lostForm(e); ok && tx.takesBack() {
+	if was, ok := f.lostForm(e); ok && tx.TakesBack() {
 		written.After, written.Set, charset = was.file, text.Set{{New: was.file.String()}}, was.charset
 	}
 	live, _ := w.covers(f.path)
@@ -122,7 +121,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 	}
 	f.disk.Charset = final.Stat.Charset
 	w.record(f, p.Set, filetime.User)
-	f.Claim(f.Rev(), f.Rev(), tx.change)
+	f.Claim(f.Rev(), f.Rev(), tx.Change)
 	l = p.Landed(f.path, f.Rev(), true)
 	l.Source, l.Created, l.Deleted = "disk", e.Create, e.Delete
 	if l.Mode = e.Mode; e.Delete {
@@ -139,7 +138,7 @@ func (w *Workspace) tryDisk(f *file, e filetime.FileEdit, tx *transaction) (l fi
 }
 
 // swap changes one file on disk as planned and gives its text then, merged with what others have saved meanwhile.
-func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filetime.FileEdit, tx *transaction) (stored.File, error) {
+func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filetime.FileEdit, tx *landing.Transaction) (stored.File, error) {
 	if w.o.Features.Versionless {
 		if !e.Delete {
 			return stored.File{Exists: true, Text: p.After, Stat: stored.Stat{Charset: charset}}, w.applyWhole(f, p, e, tx)
@@ -164,17 +163,17 @@ func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filet
 	var r disk.Result
 	switch {
 	case e.Delete:
-		r, err = tx.disk.Delete(f.path, before)
+		r, err = tx.Disk.Delete(f.path, before)
 	case !f.disk.exists:
-		r, err = tx.disk.Create(f.path, after, e.Mode)
+		r, err = tx.Disk.Create(f.path, after, e.Mode)
 	default:
-		tx.disk.SetRecentVersions(w.lately(f))
-		if r, err = tx.disk.Replace(f.path, before, after); err == nil {
+		tx.Disk.SetRecentVersions(w.lately(f))
+		if r, err = tx.Disk.Replace(f.path, before, after); err == nil {
 			w.leaveWake(f, r.Versions)
 		}
 	}
 	for _, warning := range r.Warnings {
-		tx.warnings = append(tx.warnings, filetime.Warning{Path: f.path, Says: warning + "."})
+		tx.Warn(f.path, warning+".")
 	}
 	if err != nil || bytes.Equal(r.After, after) {
 		return stored.File{Exists: !e.Delete, Text: p.After, Stat: stored.Stat{Charset: charset}}, err
@@ -184,7 +183,7 @@ func (w *Workspace) swap(f *file, p delivery.Plan, charset text.Charset, e filet
 
 // tryDiskWhileOpen lands an edit on disk although the document is open: the editor cannot apply edits, and the buffer is
 // saved. The buffer changes when the editor reads the file again. f.mu is held.
-func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transaction) (l filetime.LandedFile, again bool, err error) {
+func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *landing.Transaction) (l filetime.LandedFile, again bool, err error) {
 	d, err := w.stored().Read(f.path, w.o.MaxFileBytes)
 	if err != nil {
 		return l, false, err
@@ -214,7 +213,7 @@ func (w *Workspace) tryDiskWhileOpen(f *file, e filetime.FileEdit, tx *transacti
 		f.doc.editorText = &p.Before
 	}
 	w.record(f, p.Set, filetime.User)
-	f.Claim(f.Rev(), f.Rev(), tx.change)
+	f.Claim(f.Rev(), f.Rev(), tx.Change)
 	f.MarkSaved()
 	l = p.Landed(f.path, f.Rev(), true)
 	l.Source = "disk"
@@ -237,7 +236,7 @@ func (w *Workspace) diskError(f *file, err error) error {
 	case errors.As(err, &worded):
 		return err
 	case !errors.As(err, &met):
-		return writeError(f.path, err)
+		return stored.WriteError(f.path, err)
 	}
 	if !f.open() {
 		if err := w.refresh(f); err != nil {
@@ -251,43 +250,6 @@ func (w *Workspace) diskError(f *file, err error) error {
 	w.notify(f, "conflict", "disk")
 	e := filetime.FileEdit{Path: f.path, Base: met.Base, Edits: met.Ours}
 	return filetime.Collision(e, theirs, f.Text(), met.Conflicts, filetime.Disk)
-}
-
-// writeError makes an error of the disk one for the model.
-func writeError(path string, err error) error {
-	var charset *text.CharsetError
-	var journal *disk.JournalError
-	var stuck *disk.StuckError
-	var system *fs.PathError
-	reason, state := "io", "The file is unchanged."
-	switch {
-	case errors.As(err, &charset):
-		reason = "encoding"
-	case errors.As(err, &journal):
-		reason = "journal"
-	case errors.As(err, &stuck):
-		reason, state = "stuck", "Read the file before going on."
-	case errors.Is(err, disk.ErrNotRegular):
-		reason = "not_regular"
-	case errors.Is(err, disk.ErrTooLarge):
-		reason = "size"
-	case errors.Is(err, disk.ErrNoBackup):
-		reason = "no_backup"
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		reason = "eacces"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		reason = "enospc"
-	case errors.Is(err, syscall.ENOTDIR):
-		reason = "enotdir"
-	case errors.Is(err, syscall.ELOOP):
-		reason = "symlink"
-	case errors.Is(err, syscall.ENAMETOOLONG):
-		reason = "name_too_long"
-	}
-	if stuck == nil && journal == nil && errors.As(err, &system) {
-		err = system.Err // its path may be that of a temporary file
-	}
-	return fail(path, filetime.WriteError, reason, "Write file failed: %v. %s", err, state)
 }
 
 // reloadWait is how long an editor has to load a changed file by itself.

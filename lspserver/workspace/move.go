@@ -15,6 +15,7 @@ import (
 	"tandem/filetime/disk"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/landing"
 	"tandem/lspserver/stored"
 )
 
@@ -23,13 +24,13 @@ import (
 // the other, in any order, with the text that it had.
 
 // commitMove moves a file, and then edits it at its new path.
-func (tx *transaction) commitMove(ctx context.Context, e filetime.FileEdit) (filetime.LandedFile, error) {
-	w, f, t := tx.w, tx.w.file(e.Path), tx.w.file(e.To)
+func (w *Workspace) commitMove(ctx context.Context, tx *landing.Transaction, e filetime.FileEdit) (filetime.LandedFile, error) {
+	f, t := w.file(e.Path), w.file(e.To)
 	w.resyncIfUnsure(ctx, f)
 	if err := w.movable(f, e); err != nil { // before anything has happened
 		return filetime.LandedFile{}, err
 	}
-	if err := w.vacant(f, t, tx.earlier()); err != nil {
+	if err := w.vacant(f, t, tx.Earlier()); err != nil {
 		return filetime.LandedFile{}, err
 	}
 	only, edit := e, e
@@ -39,7 +40,7 @@ func (tx *transaction) commitMove(ctx context.Context, e filetime.FileEdit) (fil
 		if err := ctx.Err(); err != nil {
 			return filetime.LandedFile{}, context.Cause(ctx)
 		}
-		where, err := w.sinkOf(f, tx.change.Apply, only)
+		where, err := w.sinkOf(f, tx.Change.Apply, only)
 		if err != nil {
 			return filetime.LandedFile{}, err
 		}
@@ -66,16 +67,13 @@ func (tx *transaction) commitMove(ctx context.Context, e filetime.FileEdit) (fil
 			edited.Attempts += l.Attempts
 			return edited, nil
 		}
-		back := w.transaction(tx.change)
-		back.reverts = true
-		_, failed := back.commitMove(context.WithoutCancel(ctx), filetime.FileEdit{Path: e.To, To: e.Path, Base: l.After, Rev: l.Rev})
-		back.end(failed)
+		failed := tx.TakeBack(context.WithoutCancel(ctx), files{w}, filetime.FileEdit{Path: e.To, To: e.Path, Base: l.After, Rev: l.Rev})
 		if failed != nil {
 			return l, &filetime.Incomplete{Err: err, Files: []filetime.FileReport{{Path: e.To, State: filetime.Stays, Err: failed}}}
 		}
 		return filetime.LandedFile{}, err
 	}
-	return filetime.LandedFile{}, writeError(f.path, errors.New("another program keeps changing it"))
+	return filetime.LandedFile{}, stored.WriteError(f.path, errors.New("another program keeps changing it"))
 }
 
 // movable refuses the move of a file that is not there, or whose edits conflict.
@@ -135,7 +133,7 @@ func (w *Workspace) moved(f, t *file, c filetime.Change, source string) filetime
 }
 
 // moveOnDisk moves a file that no editor has open.
-func (w *Workspace) moveOnDisk(f, t *file, tx *transaction) (l filetime.LandedFile, err error) {
+func (w *Workspace) moveOnDisk(f, t *file, tx *landing.Transaction) (l filetime.LandedFile, err error) {
 	if err := w.openElsewhere(f.path); err != nil {
 		return l, err
 	}
@@ -148,10 +146,10 @@ func (w *Workspace) moveOnDisk(f, t *file, tx *transaction) (l filetime.LandedFi
 	if err := w.refresh(t); err != nil {
 		w.o.Log.Debug("moved file cannot be read", "path", t.path, "error", err)
 	}
-	return w.moved(f, t, tx.change, "disk"), nil
+	return w.moved(f, t, tx.Change, "disk"), nil
 }
 
-func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
+func (w *Workspace) moveFile(f, t *file, tx *landing.Transaction) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open() {
@@ -176,7 +174,7 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 		return err
 	}
 	f.distrust()
-	_, err = tx.disk.Move(f.path, t.path, before)
+	_, err = tx.Disk.Move(f.path, t.path, before)
 	switch {
 	case errors.Is(err, disk.ErrChanged) && errors.Is(err, fs.ErrExist):
 		return targetExists(t.path)
@@ -194,8 +192,8 @@ func (w *Workspace) moveFile(f, t *file, tx *transaction) error {
 }
 
 // moveInEditor has the editor rename a file, and waits until the document is open under its new name.
-func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transaction) (l filetime.LandedFile, err error) {
-	if err := w.client().Take(ctx, w.delivered(f), tx.change); err != nil {
+func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *landing.Transaction) (l filetime.LandedFile, err error) {
+	if err := w.client().Take(ctx, w.delivered(f), tx.Change); err != nil {
 		return l, err
 	}
 	defer f.Release()
@@ -203,8 +201,8 @@ func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transactio
 	p := f.planned(filetime.FileEdit{})
 	f.mu.Unlock()
 	p.Op, p.To, p.AfterHash = disk.Move, t.path, p.BeforeHash
-	if _, begun := tx.buffers[f.path]; w.o.Journal != nil && !begun {
-		if err := tx.begin(p); err != nil {
+	if !tx.Written(f.path) {
+		if err := tx.Write(p); err != nil {
 			return l, err
 		}
 	}
@@ -221,18 +219,18 @@ func (w *Workspace) moveInEditor(ctx context.Context, f, t *file, tx *transactio
 			w.o.Log.Debug("moved file cannot be read", "path", t.path, "error", err)
 		}
 	}
-	l = w.moved(f, t, tx.change, source)
+	l = w.moved(f, t, tx.Change, source)
 	l.Stale = warning
 	return l, nil
 }
 
 // renameInEditor sends one RenameFile and judges by the disk and the documents what became of it. stale is why the editor still has the
 // old name, "" where it does not.
-func (w *Workspace) renameInEditor(ctx context.Context, from, to string, tx *transaction) (stale string, err error) {
-	made, err := tx.disk.Folders(filepath.Dir(to))
+func (w *Workspace) renameInEditor(ctx context.Context, from, to string, tx *landing.Transaction) (stale string, err error) {
+	made, err := tx.Disk.Folders(filepath.Dir(to))
 	if err != nil {
-		tx.disk.Unmake(made)
-		return "", writeError(to, err)
+		tx.Disk.Unmake(made)
+		return "", stored.WriteError(to, err)
 	}
 	m := &moving{from: from, to: to, over: map[string]bool{}}
 	docs := w.openBelow(from)
@@ -245,12 +243,12 @@ func (w *Workspace) renameInEditor(ctx context.Context, from, to string, tx *tra
 		over := m.over
 		w.mu.Unlock()
 		if err != nil {
-			tx.disk.Unmake(made)
+			tx.Disk.Unmake(made)
 		} else {
 			w.moveStates(from, to, over)
 		}
 	}()
-	c := tx.change
+	c := tx.Change
 	ask := Delivery{
 		URI: URI(from), To: URI(to), Label: c.Label, Session: c.Session, Call: c.Call, Tool: c.Tool, Turn: c.Turn,
 	}

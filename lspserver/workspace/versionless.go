@@ -8,6 +8,7 @@ import (
 	"tandem/filetime"
 	"tandem/filetime/text"
 	"tandem/lspserver/delivery"
+	"tandem/lspserver/landing"
 	"tandem/lspserver/stored"
 )
 
@@ -19,20 +20,20 @@ import (
 // Resync and Apply answer a *RefusedError for a file that the editor does not give, or does not accept.
 
 // applyWhole sends the planned text to the editor. f.mu is held.
-func (w *Workspace) applyWhole(f *file, p delivery.Plan, e filetime.FileEdit, tx *transaction) error {
+func (w *Workspace) applyWhole(f *file, p delivery.Plan, e filetime.FileEdit, tx *landing.Transaction) error {
 	if err := w.refuseLinked(f, e, filetime.Editor, true); err != nil {
 		return err
 	}
-	if w.o.Journal != nil && !tx.buffers[f.path] {
+	if tx.LacksBuffer(f.path) {
 		planned := f.planned(e)
 		planned.Buffer = true
-		if err := tx.begin(planned); err != nil {
+		if err := tx.Write(planned); err != nil {
 			return err
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), delivery.SendBudget)
 	defer cancel()
-	c := tx.change
+	c := tx.Change
 	_, err := w.o.Editor.Apply(ctx, Delivery{
 		URI: f.uri, Create: e.Create, Label: c.Label, Session: c.Session, Call: c.Call, Tool: c.Tool, Turn: c.Turn,
 		Old: p.Before, New: p.After, Save: true,
