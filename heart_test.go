@@ -95,7 +95,7 @@ var heartFiles = []struct {
 const (
 	// Functions of the rooms that calls from Commit reach: 227 when all but follow were one package, whose fields were read without a call.
 	heartReached = 272
-	heartUpward  = 0   // calls from a part of the workspace to one above it
+	heartUpward  = 0 // calls from a part of the workspace to one above it
 )
 
 // TestHeartCalls counts in the syntax trees. A call through an interface of a room is one of every method of the rooms that implements it;

@@ -145,12 +145,13 @@ func (tx *Transaction) Commit(ctx context.Context, files Files) (out filetime.La
 			return out, err
 		}
 		report := tx.revert(ctx, files, out.Files, i, err)
-		out.Files = slices.DeleteFunc(out.Files, func(l filetime.LandedFile) bool {
-			return slices.ContainsFunc(report.Files, func(r filetime.FileReport) bool {
-				return r.Path == l.Path && r.State == filetime.Reverted
-			})
-		})
-		out.Warnings = tx.warnings
+		landed := out.Files
+		out = filetime.Landed{Warnings: tx.warnings}
+		for i, l := range landed { // a file that was moved has another path than in the change
+			if report.Files[i].State != filetime.Reverted {
+				out.Files = append(out.Files, l)
+			}
+		}
 		if len(out.Files) > 0 {
 			tx.Disk.End(disk.Partly)
 		} else {
