@@ -87,7 +87,7 @@ var heartFiles = []struct {
 	files []string
 }{
 	{"commands", []string{"command"}},
-	{"commit", []string{"commit", "landing", "versionless", "move", "entries", "deliver"}},
+	{"commit", []string{"commit", "landing", "versionless", "move", "entries", "owner"}},
 	{"documents", []string{"documents", "workspace", "shown", "present", "expected", "moved", "plan", "lineends", "wrote", "wake", "locks"}},
 	{"file", []string{"file", "document"}},
 }
