@@ -127,7 +127,7 @@ var mostLines = map[string]int{
 	"lspserver/history":   220,  // a part of the workspace before; what was done to its fields has names
 	"lspserver/stored":    353,  // a part of the workspace before
 	"lspserver/landing":   176,  // a part of the workspace before
-	"lspserver/delivery":  1131, // a part of the workspace before
+	"lspserver/delivery":  1132, // a part of the workspace before
 	"lspserver/review":    2340, // what an undo would do is asked before a session goes back; an undo says which text another program has made its own; earlier states of a file are differences, since whole ones were most of the memory of a long session
 	"filetime":            912,  // 845, what a change calls when it waits for the editor, WithLock, the third verb of its front door, Revision.Ours, Past, which finds what a revision restores, and that in the ledger
 	"filetime/disk":       2095,

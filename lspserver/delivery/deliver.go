@@ -183,7 +183,7 @@ func (a *attempt) run(ctx context.Context) (none filetime.LandedFile, _ error) {
 		if a.tries > 0 && !a.to.Now().Before(a.deadline) {
 			return none, a.overdue()
 		}
-		d, done, err := a.prepare()
+		d, made, err := a.prepare()
 		switch {
 		case errors.Is(err, errMisplaced):
 			if err := a.revertOnDisk(ctx); err != nil {
@@ -192,12 +192,8 @@ func (a *attempt) run(ctx context.Context) (none filetime.LandedFile, _ error) {
 			continue
 		case err != nil:
 			return none, err
-		case done:
-			a.f.Lock()
-			defer a.f.Unlock()
-			l := d.Landed(a.f.Path, a.f.Rev(), true)
-			l.Attempts, l.Already, l.EndKept = a.tries, !a.endKept, a.endKept
-			return l, nil
+		case made != nil:
+			return *made, nil
 		}
 		a.sent = d
 		a.send(ctx, d)
@@ -220,27 +216,27 @@ func (a *attempt) run(ctx context.Context) (none filetime.LandedFile, _ error) {
 }
 
 // prepare rebases the edit to the present text and sets up its delivery. What is misplaced is
-// reverted first.
-func (a *attempt) prepare() (*try, bool, error) {
+// reverted first. made is the landing of an edit of which nothing is to be sent.
+func (a *attempt) prepare() (_ *try, made *filetime.LandedFile, _ error) {
 	f := a.f
 	f.Lock()
 	defer f.Unlock()
 	if !f.open() {
 		if err := f.Refresh(); err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
 	}
 	if a.back != nil {
 		p, err := a.planRevert()
 		if err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
 		if a.reverting() {
-			return a.try(p), false, nil
+			return a.try(p), nil, nil
 		}
 	}
 	if !f.open() && a.tries > 0 && !a.closed {
-		return nil, false, ErrClosed
+		return nil, nil, ErrClosed
 	}
 	a.closed = a.closed || !f.open() || f.State().ForEdit
 	if a.tries > 0 && a.e.Create && (f.open() || f.State().Exists) && f.Text().Len() == 0 {
@@ -249,20 +245,28 @@ func (a *attempt) prepare() (*try, bool, error) {
 	}
 	p, err := f.Prepare(a.e)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	if len(p.Set) == 0 && !a.e.Create && !a.e.Delete {
-		return &try{Plan: p}, true, nil // another author has made the same change already
+		return nil, a.already(p), nil
 	}
 	if p = a.shape(p); len(p.Set) == 0 && a.endKept {
-		return &try{Plan: p}, true, nil
+		return nil, a.already(p), nil
 	}
 	if a.tries == 0 {
 		a.first, a.mode = f.Rev(), f.State().Mode
 	} else {
 		a.typed = f.State().TypedFirst
 	}
-	return a.try(p), false, nil
+	return a.try(p), nil, nil
+}
+
+// already is the landing of an edit that another author has made already, or of which only a final
+// line end is left that the editor keeps. f is locked.
+func (a *attempt) already(p Plan) *filetime.LandedFile {
+	l := p.Landed(a.f.Path, a.f.Rev(), true)
+	l.Attempts, l.Already, l.EndKept = a.tries, !a.endKept, a.endKept
+	return &l
 }
 
 // try sets up the try of a plan: from now on the changes of the document are followed. f is locked.
