@@ -179,8 +179,15 @@ func (s *server) stop(session string) error {
 		}
 		return err
 	}
+	running := 0
 	for _, se := range s.b.All() {
-		se.Cancel()
+		if se.Busy() {
+			se.Cancel()
+			running++
+		}
+	}
+	if running == 0 {
+		s.say(lsp.MessageTypeInfo, shortLine, "there is no turn to stop.")
 	}
 	return nil
 }
