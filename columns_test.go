@@ -14,7 +14,7 @@ var narrow = []string{
 	"agent/loop", "agent/model", "agent/model/anthropic", "agent/model/openai",
 	"agent/model/openaichat", "agent/model/registry", "agent/model/wire", "agent/store",
 	"cmd/bench", "cmd/live", "cmd/tandem", "filetime",
-	"filetime/disk", "filetime/locks", "filetime/text", "filetime/text/show", "filetime/watch",
+	"filetime/disk", "filetime/locks", "filetime/overlay", "filetime/text", "filetime/text/show", "filetime/watch",
 	"lspserver/acp", "lspserver/client", "lspserver/doctor", "lspserver/fileuri", "lspserver/languages",
 	"lspserver/logs", "lspserver/review", "lspserver/state", "lspserver/terminal", "lspserver/updates",
 	"lspserver/wire", "sandbox", "sandbox/dial", "sandbox/effects", "sandbox/effects/autorun", "sandbox/git",

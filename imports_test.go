@@ -157,6 +157,7 @@ var rooms = map[string]room{
 	"tools/write":       {append([]string{"tools", "tools/entry"}, base...), "no tool knows another"},
 
 	"filetime":                {[]string{"filetime/text"}, "it stands below everything that works with files"},
+	"filetime/overlay":        {[]string{"filetime", "filetime/text"}, "it projects files and knows no session"},
 	"filetime/text":           {nil, "the algebra of edits is pure"},
 	"filetime/text/show":      {[]string{"filetime/text"}, "a diff is made of texts"},
 	"filetime/watch":          {nil, "it says that something happened and no more"},

@@ -105,12 +105,14 @@ type Files interface {
 // Apply says where a change goes.
 type Apply string
 
-// The places that a change can go to. None applies nothing: the host does it.
+// The places that a change can go to. None applies nothing: the host does it. Planned, which only
+// an overlay takes, has the change wait until a person approves it.
 const (
-	Auto   Apply = "auto"
-	Editor Apply = "editor"
-	OnDisk Apply = "disk"
-	None   Apply = "none"
+	Auto    Apply = "auto"
+	Editor  Apply = "editor"
+	OnDisk  Apply = "disk"
+	None    Apply = "none"
+	Planned Apply = "plan"
 )
 
 // Change is what one tool call does to files, worked out but not landed.
@@ -138,6 +140,19 @@ func (c Change) Wait() (over func()) {
 		return func() {}
 	}
 	return c.Waits()
+}
+
+// CanWait says that the change can wait for a person: it edits texts and makes new ones, each file
+// once.
+func (c Change) CanWait() bool {
+	seen := map[string]bool{}
+	for _, e := range c.Files {
+		if e.Entry != File || e.Delete || e.To != "" || seen[e.Path] {
+			return false
+		}
+		seen[e.Path] = true
+	}
+	return len(c.Files) > 0
 }
 
 // Makes says that file i is created where the change deletes what is no text before.
@@ -206,6 +221,8 @@ type FileEdit struct {
 type Landed struct {
 	Files    []LandedFile
 	Warnings []Warning
+	// Plan is the id of the plan that the change waits in, "" where it waits for nothing.
+	Plan string
 }
 
 // Warning is something to know of a file, for the model and a person. Says is the rest of a
@@ -233,7 +250,7 @@ type LandedFile struct {
 	Applied bool
 	// Already says that the text had the same change by another author: Set is empty.
 	Already bool
-	// Source is "buffer" or "disk": where it landed.
+	// Source is "buffer" or "disk": where it landed, or "plan" where it waits.
 	Source string
 	// Attempts counts how often the editor was asked.
 	Attempts int
