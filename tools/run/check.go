@@ -41,7 +41,7 @@ const (
 // cache keeps what language servers hold against the files that a change is about to edit, unless that is kept already. Servers that do
 // not run are not started for it, and what they know already is not waited for longer than what they find later.
 func (c *call) cache() error {
-	if c.plan.Change == nil || !c.env.Servers.Compares() {
+	if c.plan.Change == nil || c.queued() || !c.env.Servers.Compares() {
 		return nil
 	}
 	ctx, done := context.WithTimeout(c.ctx, awaited)

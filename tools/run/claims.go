@@ -140,7 +140,7 @@ func (c *Claims) List(session string) (out []Claim) {
 // claim takes what the call is about to change, until it has ended.
 func (c *call) claim() error {
 	change := c.plan.Change
-	if c.host.Claims == nil || change == nil || change.Apply == filetime.None {
+	if c.host.Claims == nil || change == nil || change.Apply == filetime.None || c.queued() {
 		return nil
 	}
 	holder := filetime.Holder{Session: c.env.Session, Call: c.ID, Since: c.host.now()}

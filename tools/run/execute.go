@@ -81,9 +81,12 @@ func (c *call) execute() error {
 		// A landing is always waited for: nobody may be told that it failed while it is still on its way.
 		change := *c.plan.Change
 		change.Waits = c.waits
+		if c.queued() {
+			change.Apply = filetime.Planned
+		}
 		c.changes.landed, refusal = c.host.Files.Commit(ctx, change)
 		for _, f := range c.changes.landed.Files {
-			c.env.FileTime.Wrote(f)
+			c.env.FileTime.Wrote(c.host.Changes.project(f))
 		}
 		return nil
 	})

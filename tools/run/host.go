@@ -54,6 +54,16 @@ type Changes struct {
 	Landed func(c filetime.Change, l filetime.Landed)
 	// Stale is called after Landed with the files that a call or its command has changed: what is known of their syntax is of former texts.
 	Stale func(l filetime.Landed)
+	// Project gives what landed in a file as the session sees it, with the changes that wait for a person. Without it plan mode refuses what
+	// it could queue, since Host.Files take no such changes.
+	Project func(l filetime.LandedFile) filetime.LandedFile
+}
+
+func (c *Changes) project(l filetime.LandedFile) filetime.LandedFile {
+	if c.Project == nil {
+		return l
+	}
+	return c.Project(l)
 }
 
 func (c *Changes) before(ctx context.Context, about Command) Began {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,13 +32,31 @@ func (c *call) judge(needs []tools.Need) error {
 	case gate.Allow, gate.Ask:
 		return nil
 	case gate.Queue:
-		return tools.Refuse(tools.PlanMode, "plan", "The session only plans: %s. Nothing was done. Reads, searches and commands that only "+
-			"read are still allowed. Say what you would do, and leave it to the user to change the mode.", d.Reason)
+		if c.canWait(needs) {
+			return nil
+		}
+		return tools.Refuse(tools.PlanMode, "plan", "The session only plans: %s. Nothing was done. Edits of text and new files can be "+
+			"planned, and reads, searches and commands that only read run. Say what else you would do, and leave it to the user to change "+
+			"the mode.", d.Reason)
 	}
 	return denied(tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"},
 		"Permission denied: %s. Nothing was done. The same call is denied every time: go on without it, "+
 			"and tell the user what you could not do.", d.Reason)
 }
+
+// canWait says that the call may be queued: as far as is known by now, it changes texts and makes files, and does nothing else.
+func (c *call) canWait(needs []tools.Need) bool {
+	if c.host.Changes.Project == nil || c.host.Apply == filetime.None {
+		return false
+	}
+	if c.plan != nil {
+		return c.plan.Change != nil && !c.plan.Change.Undo && c.plan.Change.CanWait()
+	}
+	return len(needs) > 0 && !slices.ContainsFunc(needs, func(n tools.Need) bool { return n.Act > tools.Replaces || n.Act < tools.Nothing })
+}
+
+// queued says that the gate has the call's change wait for a person.
+func (c *call) queued() bool { return c.verdict.decision.Verdict == gate.Queue }
 
 // mayRead says that reading a place would be allowed without a question. A host without the tool has no rule about it.
 func (c *call) mayRead(p sandbox.Place) bool {
@@ -64,7 +83,7 @@ func (c *call) refuses() func(sandbox.Place) bool {
 
 // safety works out what a person who is asked has to know: the change as of now, and the files of which nothing brings the text back.
 func (c *call) safety() error {
-	if c.verdict.decision.Verdict == gate.Allow {
+	if c.verdict.decision.Verdict == gate.Allow || c.queued() {
 		return nil
 	}
 	diffs, err := c.preview()
@@ -74,12 +93,15 @@ func (c *call) safety() error {
 
 // permission asks a person where the policy takes that, with nothing of the call done yet and no time limit running.
 func (c *call) permission() error {
-	if c.verdict.decision.Verdict == gate.Allow {
+	if c.verdict.decision.Verdict == gate.Allow || c.queued() {
 		return nil
 	}
 	option, err := c.agreed(c.verdict.question)
 	if err != nil {
 		return err
+	}
+	if c.queued() { // the mode was changed while the question stood
+		return nil
 	}
 	c.verdict.byPerson(option)
 	if c.plan.Change != nil {

@@ -77,6 +77,10 @@ func (c *call) record() error {
 	if len(c.changes.landed.Files) == 0 {
 		return nil
 	}
+	if c.changes.landed.Plan != "" {
+		c.recordPlan()
+		return nil
+	}
 	c.result.Landed = &c.changes.landed
 	for _, w := range c.changes.landed.Warnings {
 		c.warn(c.told(w))
@@ -110,8 +114,26 @@ func (c *call) record() error {
 	return nil
 }
 
+// recordPlan words a change that waits: for nobody else anything has happened.
+func (c *call) recordPlan() {
+	r, l := &c.result, c.changes.landed
+	r.Data = fmt.Sprintf("Queued as %s: nothing is changed before the user approves it. What you read, search and edit from here on has this "+
+		"change in it; commands and language servers do not see it.\n", l.Plan) + r.Data
+	r.Value = tools.Queued{Queued: true, PlanID: l.Plan}
+	r.Summary = "Planned, not made: waits for your approval"
+	for _, f := range l.Files {
+		r.Meta.RebasedOver += f.Over
+		if !f.Already {
+			r.Diffs = append(r.Diffs, tools.Diff(c.env, f))
+		}
+	}
+}
+
 // invalidate has whoever knows the syntax of files by their former texts look at them again.
 func (c *call) invalidate() error {
+	if c.changes.landed.Plan != "" {
+		return nil
+	}
 	c.host.Changes.stale(c.changes.landed, c.changes.effects.Landed)
 	return nil
 }
