@@ -101,7 +101,7 @@ var rooms = map[string]room{
 	"lspserver/follow":   {[]string{"filetime/text"}, "whether an edit is in a text is known of texts alone"},
 	"lspserver/review":   {base, "undo is about files, whoever changed them"},
 
-	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/text/show", "sandbox", "sandbox/effects/autorun", "sandbox/search/index"}, "it never sees the editor"},
+	"agent":                {[]string{"agent/...", "tools/...", "filetime", "filetime/disk", "filetime/overlay", "filetime/text", "filetime/text/show", "sandbox", "sandbox/effects/autorun", "sandbox/search/index"}, "it never sees the editor"},
 	"agent/loop":           {[]string{"agent/model", "tools/...", "filetime"}, "it knows neither sessions nor what keeps them nor settings"},
 	"agent/config":         {[]string{"sandbox", "sandbox/dial", "tools/rule", "tools/words"}, "settings are plain data, and a path or a host is one as it is reached"},
 	"agent/prompt":         {[]string{"filetime/text/show", "sandbox/lazy"}, "a prompt is made of plain data"},

@@ -46,6 +46,8 @@ type body struct {
 	Stop  StopReason   `json:"stop,omitempty"`
 	Usage *model.Usage `json:"usage,omitempty"`
 
+	Plan *keptPlan `json:"plan,omitempty"`
+
 	// Names are the tools of Loaded.
 	Names []string `json:"names,omitempty"`
 

@@ -29,6 +29,7 @@ type Past struct {
 	usage   model.Usage
 	ids     map[string]bool
 	tasks   []tools.Task
+	plans   pastPlans
 	loaded  map[string]bool // tools
 	news    string          // for the next request
 }
@@ -269,7 +270,12 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 	for i, e := range entries {
 		b := r.bodies[i]
 		switch e.Kind {
+		case store.Plan:
+			p.plans.add(st, e, b.Plan, r.calls[e.Call])
 		case store.Message:
+			if b.Message.Role == model.User {
+				p.plans.news = nil
+			}
 			p.history = append(p.history, *b.Message)
 			p.message(e, *b.Message)
 			for _, c := range b.Message.Calls {

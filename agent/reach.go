@@ -11,6 +11,7 @@ import (
 	"tandem/agent/config"
 	"tandem/agent/prompt"
 	"tandem/filetime"
+	"tandem/filetime/overlay"
 	"tandem/filetime/text/show"
 	"tandem/sandbox"
 	"tandem/sandbox/effects/autorun"
@@ -28,6 +29,8 @@ type reach struct {
 	shared    Shared
 	now       func() time.Time
 	places    *run.Slots
+	files     *overlay.Files // the workspace with what waits for approval
+	plans     plans
 	fileTime  *filetime.FileTime
 	rules     *rules
 	findings  tools.Findings
@@ -44,16 +47,17 @@ type reach struct {
 	added   []string // folders that no prompt has named yet
 }
 
-// newReach makes the reach of a session in some folders, Options.Cwd first. env gives the whole environment of a call. It must be
-// configured before any other method is called.
-func newReach(o Options, more []string, env func() *tools.Env) *reach {
+// newReach makes the reach of a session in some folders, Options.Cwd first. env gives the whole environment of a call, planned is called
+// with plans that have changed. It must be configured before any other method is called.
+func newReach(o Options, more []string, env func() *tools.Env, planned func([]overlay.Plan)) *reach {
 	r := &reach{id: o.ID, cwd: o.Cwd, workspace: o.Workspace, shared: o.Shared, now: o.Now, coded: func() bool { return false }}
 	for _, path := range slices.Concat([]string{o.Cwd}, more) {
 		r.folders = append(r.folders, sandbox.OpenFolder(path))
 	}
 	r.rules = &rules{files: o.Workspace, log: o.Log, root: o.Cwd, read: map[string]bool{}, fresh: map[string]bool{}, shows: r.shows}
 	r.places = run.NewSlots(r.maxCalls, o.Shared.Places)
-	r.fileTime = filetime.New(o.Workspace, o.ID, func(path string) {
+	r.files = overlay.New(o.Workspace, planned)
+	r.fileTime = filetime.New(r.files, o.ID, func(path string) {
 		r.rules.see(path)
 		o.Workspace.Seen(path)
 	})
@@ -128,7 +132,7 @@ func (r *reach) confine() {
 	folders := pathsOf(r.folders)
 	paths := &sandbox.Paths{
 		Cwd: r.cwd, Home: r.shared.home(), Strict: r.config.StrictPaths, Folders: r.folders, Roots: r.shared.Roots,
-		InPlace: r.workspace.InPlace, Unsaved: r.workspace.Unsaved,
+		InPlace: r.workspace.InPlace, Unsaved: r.unsaved,
 		Read: slices.Concat(folders, r.absolute(r.config.ReadRoots)), Write: folders,
 		Unrestricted: r.config.WriteRoots != nil && len(r.config.WriteRoots) == 0,
 	}
@@ -272,7 +276,7 @@ func (r *reach) env() *tools.Env {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return &tools.Env{
-		Session: r.id, Paths: r.paths, FileTime: r.fileTime, Read: r.read, Searches: tools.SearchSources{Unsaved: r.workspace.Unsaved, Indexes: r.shared.Indexes},
+		Session: r.id, Paths: r.paths, FileTime: r.fileTime, Read: r.read, Searches: tools.SearchSources{Unsaved: r.unsaved, Indexes: r.shared.Indexes},
 		Commands:    tools.CommandEnv{Runner: r.runner(), Confined: confined(r.config.Sandbox.Network), Autorun: r.guard},
 		Servers:     tools.CodeServers{Languages: r.languages, Findings: &r.findings},
 		RequireRead: r.config.RequireRead, Limits: limitsOf(r.config.Limits), Now: r.now,
@@ -290,7 +294,14 @@ func limitsOf(l config.Limits) tools.Limits {
 }
 
 func (r *reach) read(ctx context.Context, p sandbox.Place) (filetime.Snapshot, error) {
-	return r.workspace.Read(ctx, p.Path())
+	return r.files.Read(ctx, p.Path())
+}
+
+// unsaved are the files whose text is not on disk as calls see it: unsaved documents, and files with changes that wait.
+func (r *reach) unsaved() []string {
+	out := slices.Concat(r.workspace.Unsaved(), r.files.Unlanded())
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // runner is a Runner with the configuration's search path and environment of commands. r.mu is held.

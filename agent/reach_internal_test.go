@@ -17,7 +17,7 @@ import (
 func reaching(t *testing.T, files map[string]string) (r *reach, cwd string) {
 	t.Helper()
 	cwd = holding(t, files)
-	r = newReach(Options{ID: "s", Cwd: cwd, Workspace: unopened{filetimetest.New()}, Now: time.Now}, nil, nil)
+	r = newReach(Options{ID: "s", Cwd: cwd, Workspace: unopened{filetimetest.New()}, Now: time.Now}, nil, nil, nil)
 	t.Cleanup(r.close)
 	r.configure(config.Default())
 	return r, cwd
@@ -155,7 +155,7 @@ func TestReachSeen(t *testing.T) {
 	var seen []string
 	files := filetimetest.New()
 	cwd := holding(t, nil)
-	r := newReach(Options{ID: "s", Cwd: cwd, Workspace: watched{unopened{files}, &seen}, Now: time.Now}, nil, nil)
+	r := newReach(Options{ID: "s", Cwd: cwd, Workspace: watched{unopened{files}, &seen}, Now: time.Now}, nil, nil, nil)
 	t.Cleanup(r.close)
 	r.configure(config.Default())
 	files.Put(filepath.Join(cwd, "sub/AGENTS.md"), "Be brief.", true)

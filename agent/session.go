@@ -92,7 +92,7 @@ func New(o Options, at Start) (_ *Session, err error) {
 	s.outputs.Spill = o.Shared.Scratch
 	s.jobs.Changed = func() { s.Tell(Event{Jobs: true}) }
 	env := func() *tools.Env { return s.env(0, run.Call{}, s.Tools) }
-	s.reach = newReach(o, at.More, env)
+	s.reach = newReach(o, at.More, env, s.planned)
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.servers = s.newServers(env)
 	defer func() {
@@ -112,6 +112,7 @@ func New(o Options, at Start) (_ *Session, err error) {
 	if err := s.setModel(cmp.Or(at.Model, at.Config.Model), at.Model != ""); err != nil {
 		return nil, err
 	}
+	s.restorePlans(at.Past)
 	s.begins()
 	return s, nil
 }
@@ -520,12 +521,13 @@ func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *to
 		Env: func(call run.Call) *tools.Env { return s.env(turn, call, set) },
 		Observe: func(e run.Event) {
 			written := s.record.saw(turn, e)
+			s.reach.plans.saw(e)
 			s.outbox.put(Event{Turn: turn, At: max(0, e.At.Sub(began)), Call: &e}, written)
 			if e.State == run.Executing && e.Phase == "use" && e.Plan != nil && !e.Plan.Kind.ReadOnly() {
 				s.outbox.flush() // the client hears of the call before its effects
 			}
 		},
-		Keys: &s.keys, Claims: s.o.Shared.Claims, Files: s.o.Workspace,
+		Keys: &s.keys, Claims: s.o.Shared.Claims, Files: s.reach.files,
 		Schedule:   run.Schedule{Serial: c.Writes == "serial", SerialCommands: c.Shell == "serial", Slots: s.reach.places},
 		Validation: run.Validation{Language: s.language(turn, c.Messages), Coerce: c.Coerce != "off"},
 		Now:        s.o.Now, Log: s.o.Log,
@@ -534,6 +536,7 @@ func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *to
 	if c := s.o.Review; c != nil {
 		h.Changes = run.Changes{Landed: c.Landed, Stale: c.Stale, BeforeCommand: c.BeforeCommand, Unkept: c.Unkept}
 	}
+	h.Changes.Project = s.reach.files.Project
 	if s.o.Keeping.Store != nil {
 		h.Audit = auditor{record: s.record, who: s.o.Keeping.Who, turn: turn, redact: s.o.Keeping.Redact}
 	}

@@ -16,8 +16,8 @@ import (
 	"tandem/tools/run"
 )
 
-// Event is an event of a session; exactly one of Text, Thought, User, Call, Usage, Notice, Mode and
-// Hunks is set.
+// Event is an event of a session; exactly one of Text, Thought, User, Call, Usage, Notice, Mode,
+// Hunks and Plans is set.
 type Event struct {
 	Turn int
 	// At is the time since the turn began.
@@ -39,6 +39,8 @@ type Event struct {
 	Late string
 	// Hunks are the files whose hunks to review have changed.
 	Hunks []string
+	// Plans are the waiting changes that were queued or have changed their state.
+	Plans []string
 	// Tasks, if not nil, is the session's present task list.
 	Tasks []tools.Task
 	// Jobs is set if the list of background commands has changed.

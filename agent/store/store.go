@@ -81,6 +81,9 @@ const (
 	Decision Kind = "decision"
 	// Tasks is the session's task list as it was from then on.
 	Tasks Kind = "tasks"
+	// Plan is a change that waits for the user, or what became of one: the blobs are the texts that
+	// its edits are over.
+	Plan Kind = "plan"
 	// Audit is a record of the audit. It has its own list, and is not among the session's entries.
 	// It outlives the session, without its Text.
 	Audit Kind = "audit"
