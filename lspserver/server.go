@@ -111,6 +111,7 @@ func (s *server) routes(r *wire.Router) {
 	s.mentionRoutes(r)
 	s.toolRoutes(r)
 	s.changeRoutes(r)
+	s.planRoutes(r)
 	s.recordRoutes(r)
 	s.auditRoutes(r)
 	s.deadLetterRoutes(r)

@@ -43,6 +43,10 @@ func (v *view) On(e agent.Event) {
 		v.s.hunksChanged(v.id, e.Hunks)
 		return
 	}
+	if len(e.Plans) > 0 {
+		notify(v.s, protocol.PlanDidChange, protocol.PlanDidChangeParams{SessionID: v.id, PlanIDs: e.Plans})
+		return
+	}
 	v.answer.on(e)
 	if e.Call != nil && e.Call.State == run.Executing {
 		if p := v.progress.Load(); p != nil {

@@ -386,7 +386,7 @@ func (r *run) aim(id string, arguments []byte) {
 }
 
 var quiet = []string{
-	"$/progress", "$/logTrace", "window/logMessage", "textDocument/publishDiagnostics", "tandem/changes/didChange",
+	"$/progress", "$/logTrace", "window/logMessage", "textDocument/publishDiagnostics", "tandem/changes/didChange", "tandem/plan/didChange",
 	"tandem/fileTime", "tandem/session/resolved", "tandem/tools/event", "$/cancelRequest",
 }
 

@@ -92,7 +92,7 @@ func describe(t *testing.T) description {
 
 	fset := token.NewFileSet()
 	var files []*ast.File
-	for _, name := range []string{"session.go", "changes.go", "tools.go", "audit.go", "deadletters.go", "permissions.go", "model.go"} {
+	for _, name := range []string{"session.go", "changes.go", "plans.go", "tools.go", "audit.go", "deadletters.go", "permissions.go", "model.go"} {
 		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

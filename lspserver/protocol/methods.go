@@ -349,6 +349,17 @@ var (
 			"changed or deleted since is left out and named in conflicts. Without a turn it is the turn that was reverted last.")
 	ChangesDidChange = tellClient[DidChangeParams]("tandem/changes/didChange", "The hunks of these files have changed: made, accepted, taken back, or "+
 		"changed by what was typed, at most ten times a second. That they only moved is not told.")
+	PlanList = ask[PlansParams, PlansResult]("tandem/plan/list",
+		"The changes that the mode plan has queued: nothing of them is in a file. The model's own tools read files with them.")
+	PlanApprove = ask[ApproveParams, ApproveResult]("tandem/plan/approve",
+		"Has queued changes land, one after another in their order, rebased over what was typed meanwhile; in any mode but one that denies "+
+			"them. One that cannot land has a result with success false, and the others go on. Their hunks are accepted from the start. "+
+			"The model is told with its next request. An unknown plan or hunk is -32602, and nothing is done.")
+	PlanDiscard = ask[DiscardPlansParams, Empty]("tandem/plan/discard",
+		"Takes queued changes out of the queue: what builds upon one becomes stale. An unknown plan is -32602, and nothing is done.")
+	PlanDidChange = tellClient[PlanDidChangeParams]("tandem/plan/didChange",
+		"These plans were queued, approved or discarded, or have become stale. That what was typed makes one stale is found when the "+
+			"list is asked for, a plan approved, or the file read by the session.")
 	FileTimeGet = ask[FileTimeParams, FileTimeResult]("tandem/fileTime/get",
 		"The state of files: of those asked for, else of all that were seen.")
 	FileTimeChanged = tellClient[FileTimeNotice]("tandem/fileTime",
@@ -359,7 +370,7 @@ func changes() []route {
 	return []route{
 		ChangesDiff, ChangesList, ChangesAccept, ChangesReject, TextDocumentCodeLens, TextDocumentCodeAction,
 		WorkspaceExecuteCommand, WorkspaceCodeLensRefresh, ChangesUndo, ChangesRecords, ChangesRedo,
-		ChangesDidChange, FileTimeGet, FileTimeChanged,
+		ChangesDidChange, PlanList, PlanApprove, PlanDiscard, PlanDidChange, FileTimeGet, FileTimeChanged,
 	}
 }
 

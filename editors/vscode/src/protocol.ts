@@ -213,6 +213,20 @@ export interface ApplyEditVersion {
   versions: LandedVersion[];
 }
 
+/** ApproveParams of tandem/plan/approve. */
+export interface ApproveParams {
+  sessionId: string;
+  /** All that are not stale if absent or empty. */
+  planIds?: string[];
+  /** Of one plan, the numbers of the hunks that land; the rest of it waits on. All if absent or empty. */
+  hunks?: number[];
+}
+
+/** ApproveResult of tandem/plan/approve, in the order in which the plans were to land. */
+export interface ApproveResult {
+  results: PlanApproval[];
+}
+
 /** AskTarget is the argument of the command tandem.ask. */
 export interface AskTarget {
   /** The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it. */
@@ -688,6 +702,13 @@ export interface DiffMeta {
   unified: string;
   /** The changed parts of lines; a line that is changed as a whole has none. */
   spans?: LineSpan[];
+}
+
+/** DiscardPlansParams of tandem/plan/discard. */
+export interface DiscardPlansParams {
+  sessionId: string;
+  /** All if absent or empty. */
+  planIds?: string[];
 }
 
 /** DroppedTool is a tool that a model is not offered. */
@@ -1193,12 +1214,67 @@ export interface PermissionRule {
   removable?: boolean;
 }
 
+/** Plan is a change that waits for the user. */
+export interface Plan {
+  planId: string;
+  toolCallId: string;
+  title: string;
+  kind: 'edit';
+  /** approved is on its way; stale fits the text no more, and can only be discarded. */
+  state: 'queued' | 'approved' | 'stale';
+  /** Why it is stale: its text was changed, or a plan that it needs is gone. */
+  reason?: 'text' | 'depends';
+  uris: string[];
+  /** The plans without which it cannot be approved: approve them before it, or with it. */
+  needs?: string[];
+  /** What it changes as things stand, after all plans before it. Ranges are of the text after it. */
+  diff: FileDiff[];
+  /** The parts of it that can be approved alone; their numbers are their places in this list. */
+  hunks: PlanHunk[];
+  /** Of a stale plan: the file that it does not fit. */
+  uri?: string;
+  /** What that file says. */
+  text?: string;
+}
+
+/** PlanApproval is what became of one plan. */
+export interface PlanApproval {
+  planId: string;
+  /** EDIT_CONFLICT with the reason text or depends where it cannot land; result is {path, text} then, if the file's text is known. */
+  result: ToolResult;
+}
+
+/** PlanDidChangeParams of tandem/plan/didChange. */
+export interface PlanDidChangeParams {
+  sessionId: string;
+  planIds: string[];
+}
+
 /** PlanEntry is one task of the model's own list. Cancelled ones are left out. */
 export interface PlanEntry {
   /** One line. */
   content: string;
   priority: 'high' | 'medium' | 'low';
   status: 'pending' | 'in_progress' | 'completed';
+}
+
+/** PlanHunk is a part of a plan, in whole lines. */
+export interface PlanHunk {
+  uri: string;
+  /** Its first line from 0, in the text before the plan. */
+  line: number;
+  oldText: string;
+  newText: string;
+}
+
+/** PlansParams of tandem/plan/list. */
+export interface PlansParams {
+  sessionId: string;
+}
+
+/** PlansResult of tandem/plan/list, in the order in which the plans land. */
+export interface PlansResult {
+  plans: Plan[];
 }
 
 /** PluginState is a plug-in of the configuration. */
@@ -1896,6 +1972,12 @@ export interface ServerRequests {
   'tandem/changes/records': { params: RecordsParams; result: RecordsResult };
   /** Applies again the changes that tandem/changes/undo or reject reverted. A change whose text, or the text around it, was changed or deleted since is left out and named in conflicts. Without a turn it is the turn that was reverted last. */
   'tandem/changes/redo': { params: UndoParams; result: UndoResult };
+  /** The changes that the mode plan has queued: nothing of them is in a file. The model's own tools read files with them. */
+  'tandem/plan/list': { params: PlansParams; result: PlansResult };
+  /** Has queued changes land, one after another in their order, rebased over what was typed meanwhile; in any mode but one that denies them. One that cannot land has a result with success false, and the others go on. Their hunks are accepted from the start. The model is told with its next request. An unknown plan or hunk is -32602, and nothing is done. */
+  'tandem/plan/approve': { params: ApproveParams; result: ApproveResult };
+  /** Takes queued changes out of the queue: what builds upon one becomes stale. An unknown plan is -32602, and nothing is done. */
+  'tandem/plan/discard': { params: DiscardPlansParams; result: Empty };
   /** The state of files: of those asked for, else of all that were seen. */
   'tandem/fileTime/get': { params: FileTimeParams; result: FileTimeResult };
   /** The tools on offer. */
@@ -1974,6 +2056,8 @@ export interface ClientNotifications {
   'tandem/session/resolved': ResolvedParams;
   /** The hunks of these files have changed: made, accepted, taken back, or changed by what was typed, at most ten times a second. That they only moved is not told. */
   'tandem/changes/didChange': DidChangeParams;
+  /** These plans were queued, approved or discarded, or have become stale. That what was typed makes one stale is found when the list is asked for, a plan approved, or the file read by the session. */
+  'tandem/plan/didChange': PlanDidChangeParams;
   /** A file that the agent has seen was read, written, or changed by others. */
   'tandem/fileTime': FileTimeNotice;
   /** A tool was registered, taken away, run, or failed. To clients that declared events. */

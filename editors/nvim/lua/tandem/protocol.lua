@@ -35,6 +35,16 @@ local M = {}
 ---@class tandem.ApplyEditVersion
 ---@field versions tandem.LandedVersion[] Each document of the edit with the version that the edit made, or its present one where its text did not change. The client may have carried the edit over changes that it has told of.
 
+--- ApproveParams of tandem/plan/approve.
+---@class tandem.ApproveParams
+---@field sessionId string
+---@field planIds? string[] All that are not stale if absent or empty.
+---@field hunks? integer[] Of one plan, the numbers of the hunks that land; the rest of it waits on. All if absent or empty.
+
+--- ApproveResult of tandem/plan/approve, in the order in which the plans were to land.
+---@class tandem.ApproveResult
+---@field results tandem.PlanApproval[]
+
 --- AskTarget is the argument of the command tandem.ask.
 ---@class tandem.AskTarget
 ---@field uri string The file that it is about. The session is that of the workspace folder which it lies in, or else of its own folder; the first prompt begins it.
@@ -370,6 +380,11 @@ local M = {}
 ---@class tandem.DiffMeta
 ---@field unified string
 ---@field spans? tandem.LineSpan[] The changed parts of lines; a line that is changed as a whole has none.
+
+--- DiscardPlansParams of tandem/plan/discard.
+---@class tandem.DiscardPlansParams
+---@field sessionId string
+---@field planIds? string[] All if absent or empty.
 
 --- DroppedTool is a tool that a model is not offered.
 ---@class tandem.DroppedTool
@@ -730,11 +745,51 @@ local M = {}
 ---@field text? string The rule in one line, for a person.
 ---@field removable? boolean tandem/permissions/set can take it back; another one is in a file that people write.
 
+--- Plan is a change that waits for the user.
+---@class tandem.Plan
+---@field planId string
+---@field toolCallId string
+---@field title string
+---@field kind 'edit'
+---@field state 'queued'|'approved'|'stale' approved is on its way; stale fits the text no more, and can only be discarded.
+---@field reason? 'text'|'depends' Why it is stale: its text was changed, or a plan that it needs is gone.
+---@field uris string[]
+---@field needs? string[] The plans without which it cannot be approved: approve them before it, or with it.
+---@field diff tandem.FileDiff[] What it changes as things stand, after all plans before it. Ranges are of the text after it.
+---@field hunks tandem.PlanHunk[] The parts of it that can be approved alone; their numbers are their places in this list.
+---@field uri? string Of a stale plan: the file that it does not fit.
+---@field text? string What that file says.
+
+--- PlanApproval is what became of one plan.
+---@class tandem.PlanApproval
+---@field planId string
+---@field result tandem.ToolResult EDIT_CONFLICT with the reason text or depends where it cannot land; result is {path, text} then, if the file's text is known.
+
+--- PlanDidChangeParams of tandem/plan/didChange.
+---@class tandem.PlanDidChangeParams
+---@field sessionId string
+---@field planIds string[]
+
 --- PlanEntry is one task of the model's own list. Cancelled ones are left out.
 ---@class tandem.PlanEntry
 ---@field content string One line.
 ---@field priority 'high'|'medium'|'low'
 ---@field status 'pending'|'in_progress'|'completed'
+
+--- PlanHunk is a part of a plan, in whole lines.
+---@class tandem.PlanHunk
+---@field uri string
+---@field line integer Its first line from 0, in the text before the plan.
+---@field oldText string
+---@field newText string
+
+--- PlansParams of tandem/plan/list.
+---@class tandem.PlansParams
+---@field sessionId string
+
+--- PlansResult of tandem/plan/list, in the order in which the plans land.
+---@class tandem.PlansResult
+---@field plans tandem.Plan[]
 
 --- PluginState is a plug-in of the configuration.
 ---@class tandem.PluginState
@@ -1372,6 +1427,9 @@ M.ServerRequests = {
   'tandem/changes/undo',
   'tandem/changes/records',
   'tandem/changes/redo',
+  'tandem/plan/list',
+  'tandem/plan/approve',
+  'tandem/plan/discard',
   'tandem/fileTime/get',
   'tandem/tools/list',
   'tandem/tools/get',
@@ -1417,6 +1475,7 @@ M.ClientNotifications = {
   'tandem/session/update',
   'tandem/session/resolved',
   'tandem/changes/didChange',
+  'tandem/plan/didChange',
   'tandem/fileTime',
   'tandem/tools/event',
 }
