@@ -121,9 +121,10 @@ func (c *call) recordPlan() {
 		"change in it; commands and language servers do not see it.\n", l.Plan) + r.Data
 	r.Value = tools.Queued{Queued: true, PlanID: l.Plan}
 	r.Summary = "Planned, not made: waits for your approval"
+	worded := r.Diffs != nil
 	for _, f := range l.Files {
 		r.Meta.RebasedOver += f.Over
-		if !f.Already {
+		if !worded && !f.Already {
 			r.Diffs = append(r.Diffs, tools.Diff(c.env, f))
 		}
 	}
