@@ -267,7 +267,7 @@ func (s *Session) approve(ctx context.Context, p Plan, hunks []int) (r tools.Res
 	}()
 	call, known := s.reach.plans.call(p.Change.Call)
 	record.Args = call.Arguments
-	if err := s.judgePlan(ctx, p, call, known); err != nil {
+	if err := s.judgePlan(ctx, env, p, call, known); err != nil {
 		return failed(ctx, env, err)
 	}
 	if s.o.Keeping.Store != nil {
@@ -324,27 +324,59 @@ func (s *Session) landed(c filetime.Change, l filetime.Landed) {
 	}
 }
 
-// judgePlan judges the call of a plan as it is by now. The user has allowed what would be asked or queued; what is denied stays denied, and
-// what the call is about must still be the files of the plan.
-func (s *Session) judgePlan(ctx context.Context, p Plan, call run.Call, known bool) error {
+// judgePlan judges a plan as its call would be judged by now. The user has allowed what would be asked or queued; what is denied stays denied,
+// and the call must still be about the files of the plan.
+func (s *Session) judgePlan(ctx context.Context, env *tools.Env, p Plan, call run.Call, known bool) error {
 	if err := s.reach.intact(); err != nil {
 		return err
 	}
-	now := run.Assessment{Decision: gate.Decision{Reason: "the call of the plan is not known any more"}}
-	if known {
-		now = s.Assess(ctx, call)
+	refuse := func(d gate.Decision) error {
+		r := tools.Fail(tools.GateDenied, "denied", "Permission denied: %s. Nothing was applied.", d.Reason)
+		r.Denial = &tools.Denial{Reason: d.Reason, Rule: d.Rule, Layer: d.Layer, Source: "policy"}
+		return &tools.Refusal{Result: r}
 	}
-	reason := now.Decision.Reason
-	if now.Failed == nil && now.Decision.Verdict != gate.Deny {
-		moved := slices.IndexFunc(p.Change.Files, func(f filetime.FileEdit) bool { return !slices.Contains(now.Paths, f.Path) })
-		if moved < 0 {
-			return nil
+	if len(p.Change.Files) == 0 { // it is stale, which Approve says
+		return nil
+	}
+	if !known {
+		return refuse(gate.Decision{Reason: "the call of the plan is not known any more"})
+	}
+	now := s.Assess(ctx, call)
+	if now.Failed != nil || now.Decision.Verdict == gate.Deny {
+		return refuse(now.Decision)
+	}
+	var needs []tools.Need
+	for _, f := range p.Change.Files {
+		need, ok := needOf(env, now.Needs, f)
+		if !ok {
+			return refuse(gate.Decision{Reason: "the path leads elsewhere by now: " + env.Name(f.Path)})
 		}
-		reason = "another file is at the path by now"
+		needs = append(needs, need)
 	}
-	r := tools.Fail(tools.GateDenied, "denied", "Permission denied: %s. Nothing was applied.", reason)
-	r.Denial = &tools.Denial{Reason: reason, Rule: now.Decision.Rule, Layer: now.Decision.Layer, Source: "policy"}
-	return &tools.Refusal{Result: r}
+	if d := s.Judge(gate.Call{Tool: now.Tool, Args: now.Args, Needs: needs, Turn: p.Change.Turn, Context: ctx}); d.Verdict == gate.Deny {
+		return refuse(d)
+	}
+	return nil
+}
+
+// needOf is the need of one file of a plan: that of the call, or one of a file below a folder that the call needs.
+func needOf(env *tools.Env, needs []tools.Need, f filetime.FileEdit) (n tools.Need, ok bool) {
+	act := tools.Edits
+	if f.Create {
+		act = tools.Creates
+	}
+	list, err := tools.ToWrite(env, act, f.Path)
+	if err != nil || list[0].Place.Path() != f.Path {
+		return n, false
+	}
+	for _, n := range needs {
+		if list[0].Within(n) && n.Place.Path() == f.Path {
+			return n, true
+		}
+	}
+	n = list[0]
+	n.Arg, n.Written = "", f.Path
+	return n, slices.ContainsFunc(needs, n.Within)
 }
 
 // StalePlan is the Value of the result of a plan that could not land because of a text: Text is what the file says.

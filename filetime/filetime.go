@@ -54,6 +54,9 @@ type Snapshot struct {
 	// Open says that the text is an editor's buffer, Dirty that it differs from what was last
 	// saved.
 	Open, Dirty bool
+	// Planned says that Text has changes in it that wait for a person: it is in no buffer and on no
+	// disk, and no other program knows it.
+	Planned bool
 	// Exists is false for a path where there is no file: the text is then empty.
 	Exists  bool
 	Mode    fs.FileMode

@@ -183,7 +183,8 @@ func (o *Files) Read(ctx context.Context, path string) (filetime.Snapshot, error
 func (f *file) snapshot(cached bool) filetime.Snapshot {
 	s := f.base
 	s.Text, s.Rev, s.Exists, s.Cached = f.now, f.rev, f.exists(), cached
-	s.Dirty = s.Dirty || len(f.entries) > 0
+	s.Planned = len(f.entries) > 0
+	s.Dirty = s.Dirty || s.Planned
 	return s
 }
 

@@ -64,6 +64,9 @@ func follow(
 				need.Arg, need.Written = "", c.Path
 			}
 			now, err := env.Read(ctx, need.Place)
+			if err == nil {
+				err = planned(env, now)
+			}
 			if err != nil {
 				return nil, 0, err
 			}

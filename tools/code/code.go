@@ -77,7 +77,17 @@ func file(ctx context.Context, env *tools.Env) (filetime.Snapshot, error) {
 			Code: filetime.ReadError, Reason: "enoent", Path: now.Path, Message: fmt.Sprintf("File not found: %s (ENOENT).", now.Path),
 		}
 	}
-	return now, nil
+	return now, planned(env, now)
+}
+
+// planned refuses a file with changes that wait for approval: its server has another text, so the
+// positions of both would be mixed up.
+func planned(env *tools.Env, now filetime.Snapshot) error {
+	if !now.Planned {
+		return nil
+	}
+	return tools.Refuse(tools.Unsupported, "planned", "%s has changes that wait for the user's approval, which the language server does not see. "+
+		"Nothing was done. Use grep, read_file and edit_file there.", env.Name(now.Path))
 }
 
 // locate finds a name in a text: on the line that is said, from 1, else where it stands nearest to
@@ -169,7 +179,7 @@ func (r *reader) read(ctx context.Context, path string) *filetime.Snapshot {
 	if err != nil {
 		return nil
 	}
-	if now, err := r.env.Read(ctx, place); err == nil && now.Exists {
+	if now, err := r.env.Read(ctx, place); err == nil && now.Exists && !now.Planned {
 		r.known[path] = &now
 	}
 	return r.known[path]

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 
 	"tandem/tools"
 	"tandem/tools/gate"
@@ -15,7 +16,10 @@ type Assessment struct {
 	Danger             tools.Danger
 	ReadOnly, Together bool
 	Paths              []string
-	Decision           gate.Decision
+	// Args are the checked arguments, Needs what the call touches at most.
+	Args     json.RawMessage
+	Needs    []tools.Need
+	Decision gate.Decision
 	// Wide is the rule that a person might write for such calls; nil where no rule can allow this one. See gate.Wide.
 	Wide *gate.Rule
 	// Failed is the result of a call that ends before it is judged; nil otherwise.
@@ -42,7 +46,7 @@ func Assess(ctx context.Context, host *Host, asked Call) (a Assessment) {
 		a.Danger = tools.Moderate
 	}
 	a.ReadOnly, a.Together = spec.Kind.ReadOnly(), c.footprint().together != tools.Alone
-	a.Paths = tools.Targets(c.needs)
+	a.Paths, a.Args, a.Needs = tools.Targets(c.needs), c.args.checked.Args, c.needs
 	for _, n := range c.needs {
 		if n.Danger != "" {
 			a.Danger = n.Danger

@@ -81,7 +81,7 @@ func (c *call) lookAfter(file string) (unchecked string) {
 		return ""
 	}
 	now, err := c.host.Files.Read(c.ctx, file)
-	if err != nil {
+	if err != nil || now.Planned {
 		return ""
 	}
 	var d tools.Diagnosis
