@@ -263,6 +263,7 @@ func (s *Session) approve(ctx context.Context, p Plan, hunks []int) (r tools.Res
 	}
 	env := s.env(turn, run.Call{ID: p.Change.Call}, s.Tools)
 	defer func() {
+		r.Speak(s.language(0, s.config().Messages))
 		r.Call, r.Duration = p.Change.Call, max(0, s.o.Now().Sub(began))
 	}()
 	call, known := s.reach.plans.call(p.Change.Call)
