@@ -263,10 +263,12 @@ say Anew.
 	})
 }
 
-// In the mode plan a change is refused in plain words, and the mode can be left.
+// In the mode plan an edit is queued and made once :Tandem plans approves it, a deletion is refused in plain words, and the mode can be left.
 func TestNvimPlan(t *testing.T) {
 	eachNvim(t, func(t *testing.T, nvim string) {
 		e := session(t, nvim, "ask", `call write_file {"path":"new.txt","content":"x\n"}
+
+call delete_file {"path":"a.txt"}
 
 say I would write it.
 `, options{files: map[string]string{"a.txt": "one\n"}, open: "a.txt"})
@@ -276,12 +278,24 @@ say I would write it.
 		e.ex("Tandem write")
 		e.see(`I would write it\.`)
 		e.turn(1)
-		e.see(`Write new\.txt  denied`)
 		e.see(`In plan mode nothing is changed`)
 		e.show("the refusal")
-		if _, err := os.Stat(e.path("new.txt")); err == nil {
+		written := func() bool { _, err := os.Stat(e.path("new.txt")); return err == nil }
+		if written() {
 			t.Error("it was written")
 		}
+		e.ex("Tandem plans")
+		e.see(`(?s)Planned changes.*1: plan_1  Create new\.txt`)
+		e.show("the plans")
+		e.text("1")
+		e.keys("Enter")
+		e.see(`2: Approve it`)
+		e.text("2")
+		e.keys("Enter")
+		e.see(`1 planned change is made`)
+		e.until("the file is written", written)
+		e.ex("Tandem plans")
+		e.see(`no change is planned`)
 		e.ex("Tandem mode ask")
 		e.see(`Tandem model.txt · ask`)
 	})

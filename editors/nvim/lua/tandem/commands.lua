@@ -43,6 +43,7 @@ M.commands = {
   new = { run = call('new') },
   sessions = { run = call('sessions') },
   permissions = { run = call('permissions') },
+  plans = { run = call('plans') },
   jobs = { run = call('jobs') },
   answer = { run = call('answer') },
   mode = { run = call('mode'), arguments = choices('modes', 'id', M.MODES) },

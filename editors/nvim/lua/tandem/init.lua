@@ -259,6 +259,13 @@ function M.permissions()
   end)
 end
 
+--- Lists the changes that plan mode has queued, to approve or to discard them.
+function M.plans()
+  with_session(function(instance)
+    require('tandem.plans').choose(instance)
+  end)
+end
+
 --- Lists the commands that go on in the background; one can be ended.
 function M.jobs()
   with_session(function(instance)
