@@ -12,6 +12,7 @@ import { lend, lendable } from './model.ts';
 import type { ModelStreamParams, ModelStreamResult, StatusResult } from './protocol.ts';
 import { Proposed } from './proposed.ts';
 import { Review } from './review.ts';
+import { showPlans } from './plans.ts';
 import { showRules } from './rules.ts';
 import { Server } from './server.ts';
 import { Status } from './status.ts';
@@ -99,6 +100,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   command('newSession', () => chat.newSession());
   command('sessions', () => chat.chooseSession());
   command('permissions', () => showRules(backend, chat.currentSession()));
+  command('plans', () => showPlans(backend, chat.currentSession()));
   command('jobs', () => showJobs(backend));
   command('stop', () => chat.stop());
   command('acceptHunk', (uri?: string, id?: string) => review.decideHunk('accept', uri, id));
