@@ -24,6 +24,12 @@ type Clarifier interface {
 	Clarify(ctx context.Context, session string, q tools.Clarification) (answer string, err error)
 }
 
+// Planner is a Client whose user may be able to approve what plan mode queues. For one who is not it refuses changes.
+type Planner interface {
+	// Plans says that the user is shown Session.Plans and can approve them.
+	Plans() bool
+}
+
 // Event is an event of a session.
 type Event = loop.Event
 

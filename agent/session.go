@@ -537,6 +537,9 @@ func (s *Session) host(turn int, began time.Time, endTurn func(), set func() *to
 		h.Changes = run.Changes{Landed: c.Landed, Stale: c.Stale, BeforeCommand: c.BeforeCommand, Unkept: c.Unkept}
 	}
 	h.Changes.Project = s.reach.files.Project
+	if c, ok := s.o.Client.(Planner); ok {
+		h.Changes.Queues = c.Plans()
+	}
 	if s.o.Keeping.Store != nil {
 		h.Audit = auditor{record: s.record, who: s.o.Keeping.Who, turn: turn, redact: s.o.Keeping.Redact}
 	}

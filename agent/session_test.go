@@ -46,6 +46,8 @@ func (c *client) Ask(ctx context.Context, _ string, q run.Question) run.Answer {
 	return c.answer(ctx, q)
 }
 
+func (c *client) Plans() bool { return true }
+
 // transcript is what the client was told, a line for each event.
 func (c *client) transcript() string {
 	c.mu.Lock()

@@ -35,8 +35,8 @@ func (s *server) initialize(_ context.Context, p lsp.InitializeParams) (lsp.Init
 	err := s.b.Start(s.conn.Context(), backend.Client{
 		Name: p.ClientInfo.Name, Locale: locale(p), Folders: foldersOf(p), Editor: editor{s}, Features: s.client.features(), Options: []byte(p.InitializationOptions),
 		Own: !s.client.plain, OwnSection: s.client.tandem.SettingsAreOwn, Lend: s.lender(),
-		Attended:  s.client.edits(), // a program that only prompts, as the command line does, is gone with its turn
-		AskFolder: s.questions.folder, Languages: s.languages(),
+		Attended: s.client.edits(), // a program that only prompts, as the command line does, is gone with its turn
+		Plans:    !s.client.plain, AskFolder: s.questions.folder, Languages: s.languages(),
 	})
 	if err != nil {
 		return lsp.InitializeResult{}, err

@@ -27,6 +27,7 @@ type cli struct {
 	Serve       serveCmd       `cmd:"" help:"Run the LSP server for an editor."`
 	Acp         acpCmd         `cmd:"" help:"Run the server of the Agent Client Protocol for an editor."`
 	Run         runCmd         `cmd:"" help:"Run one prompt in a folder and print the answer."`
+	Plans       plansCmd       `cmd:"" help:"List what plan mode has queued, and approve or discard it."`
 	Init        initCmd        `cmd:"" help:"Write a starter configuration."`
 	Doctor      doctorCmd      `cmd:"" help:"Check the setup and say how to fix what is missing or wrong."`
 	Config      configCmd      `cmd:"" help:"Show the configuration and where each value was set."`

@@ -61,6 +61,10 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 		return err
 	}
 	p.Infof("%s (%d tokens in, %d out)", words.Ending(result.StopReason), result.Usage.InputTokens, result.Usage.OutputTokens)
+	var plans protocol.PlansResult
+	if err := cl.Call(context.WithoutCancel(ctx), "tandem/plan/list", protocol.PlansParams{SessionID: session.SessionID}, &plans); err == nil && len(plans.Plans) > 0 {
+		p.Infof("planned and not made: %d; see 'tandem plans', and 'tandem plans --approve'", len(plans.Plans))
+	}
 	switch result.StopReason {
 	case "end_turn":
 		n := p.Refused()

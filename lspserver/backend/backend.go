@@ -117,6 +117,8 @@ type Client struct {
 	Features workspace.Features
 	// Attended says that it is the client of a person, who sees what goes on after a turn.
 	Attended bool
+	// Plans says that its user can approve what plan mode queues.
+	Plans bool
 	// Options is the layer of the configuration in the first message; Own says that the client vouches for it.
 	Options []byte
 	Own     bool

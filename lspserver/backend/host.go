@@ -26,6 +26,9 @@ func (h host) Update(id string, e agent.Event) {
 	})
 }
 
+// Plans implements agent.Planner.
+func (h host) Plans() bool { return h.b.client.Plans }
+
 // ready gives the session of a question and flushes its events: the client must know a call before it is asked about
 // it.
 func (h host) ready(id string) (*Session, error) {

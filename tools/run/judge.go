@@ -46,7 +46,7 @@ func (c *call) judge(needs []tools.Need) error {
 
 // canWait says that the call may be queued: as far as is known by now, it changes texts and makes files, and does nothing else.
 func (c *call) canWait(needs []tools.Need) bool {
-	if c.host.Changes.Project == nil || c.host.Apply == filetime.None {
+	if !c.host.Changes.Queues || c.host.Apply == filetime.None {
 		return false
 	}
 	if c.plan != nil {
