@@ -227,3 +227,31 @@ func TestF158PatchOverACP(t *testing.T) {
 		t.Errorf("%q, %v", c, err)
 	}
 }
+
+// TestF208NoPlansOverACP: the protocol has no way to approve what waits, so plan mode refuses it.
+func TestF208NoPlansOverACP(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := wire.NewRouter()
+	wire.Notify(r, "session/update", func(context.Context, jsontext.Value) {})
+	conn := serve(t, "call write_file {\"path\":\"a.txt\",\"content\":\"a\\n\"}\n\nsee /PLAN_MODE/\nsay done\n", r)
+	var made sessionState
+	var ended promptResult
+	err = errors.Join(conn.Call(t.Context(), "initialize", is{"protocolVersion": 1}, nil),
+		conn.Call(t.Context(), "session/new", is{"cwd": dir, "mcpServers": []any{}}, &made))
+	if err == nil {
+		err = conn.Call(t.Context(), "session/set_mode", is{"sessionId": made.SessionID, "modeId": "plan"}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := is{"sessionId": made.SessionID, "prompt": []any{is{"type": "text", "text": "go"}}}
+	if err := conn.Call(t.Context(), "session/prompt", p, &ended); err != nil || ended.StopReason != "end_turn" {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a.txt")); err == nil {
+		t.Error("it was written")
+	}
+}
