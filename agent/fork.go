@@ -94,6 +94,19 @@ func changedSince(st store.Store, s store.Session) (string, error) {
 		"They are not as they stand above.", strings.Join(names, ", "), more), nil
 }
 
+// plannedBefore says that the plans of the turns which s shares with its parent are not its own, "" if there are none.
+func plannedBefore(st store.Store, s store.Session) (string, error) {
+	_, entries, err := st.Entries(s.Parent, store.Plan)
+	if errors.Is(err, store.ErrUnknown) {
+		return "", nil
+	}
+	if err != nil || !slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Turn <= s.At }) {
+		return "", err
+	}
+	return "What was planned above stays with the conversation that this one goes on from: nothing of it waits here, and what you read does " +
+		"not have it, unless it was approved.", nil
+}
+
 // firstAndLast gives, of each path, the hashes of its text before the first and after the last of those changes that are of, "" for no file
 // or one that is no text.
 func firstAndLast(all []FileChange, of func(FileChange) bool) map[string][2]string {

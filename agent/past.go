@@ -107,7 +107,11 @@ func TakePast(
 	}
 	news := ""
 	if err == nil && s.Parent != "" && r.turns == s.At {
-		news, err = changedSince(st, s)
+		if news, err = changedSince(st, s); err == nil {
+			var planned string
+			planned, err = plannedBefore(st, s)
+			news = joined(news, planned)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, st.Release(id))

@@ -311,3 +311,30 @@ func TestF208ApprovedAtTheSameTime(t *testing.T) {
 	}
 	p.says("1\n2\n3\n")
 }
+
+// A fork has no plans of its own, and its model is told so; those of the session stay there.
+func TestF208PlansStayWithTheirSession(t *testing.T) {
+	for name, st := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			p := newPlanning(t, st, nil, nil)
+			ask(t, p.Session, "Hi.")
+			p.change("two", "2")
+			p.Written()
+			must(t, Fork(st, "kept", nil, "fork"))
+			_, entries, err := st.Entries("fork", store.Plan)
+			if err != nil || len(entries) > 0 {
+				t.Errorf("%+v, %v", entries, err)
+			}
+			s, _, err := st.Entries("fork")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if news, err := plannedBefore(st, s); err != nil || !strings.Contains(news, "nothing of it waits here") {
+				t.Errorf("%q, %v", news, err)
+			}
+			if list := p.Plans(); len(list) != 1 {
+				t.Errorf("%+v", list)
+			}
+		})
+	}
+}

@@ -459,7 +459,7 @@ func (d *database) Fork(from string, at int, s Session) error {
 			return err
 		}
 		if _, err := tx.Exec("INSERT INTO entry (session, time, turn, kind, call, text, body, blobs) SELECT ?, time, turn, kind, call, text, body, blobs"+
-			" FROM entry WHERE session = ? AND turn <= ? AND kind <> ? ORDER BY seq", key, r.key, at, string(Decision)); err != nil {
+			" FROM entry WHERE session = ? AND turn <= ? AND kind NOT IN (?, ?) ORDER BY seq", key, r.key, at, string(Decision), string(Plan)); err != nil {
 			return err
 		}
 		var used []string

@@ -164,7 +164,7 @@ type Store interface {
 	// Save inserts or updates a session and locks it.
 	Save(s Session) error
 	// Fork inserts the session s, which this store locks, with the entries of the session from up
-	// to turn at, decisions left out. It ignores the lock of from.
+	// to turn at, decisions and plans left out. It ignores the lock of from.
 	Fork(from string, at int, s Session) error
 	// Take locks a session and gives it with its entries.
 	Take(id string) (Session, []Entry, error)

@@ -17,7 +17,8 @@ type plansCmd struct {
 	Cwd     string   `help:"Folder of the session." default:"." type:"existingdir"`
 }
 
-// Run lists what plan mode has queued in the folder's most recent session, or approves or discards it.
+// Run lists what plan mode has queued in the folder's most recent session, or approves or discards
+// it.
 func (r *plansCmd) Run(ctx context.Context, c *cli) error {
 	if r.Approve && r.Discard {
 		return errors.New("--approve and --discard exclude each other")
