@@ -55,7 +55,7 @@ func TestCommandsAndSkillsOfFiles(t *testing.T) {
 		"see /My own\\.\\s*$/\nsay Mine.\n\n" +
 			"see /Plan it\\.\\s*$/\n" + `call read_file {"path":".claude/skills/tables/SKILL.md"}` + "\n" + `call read_file {"path":"a.txt"}` + "\n\n" +
 			"see /With three lines/\n" + edit("one", "two") + "say Planned.\n\n" +
-			"see /\\/none of that/\n" + edit("one", "three") + "say Done.\n\n" +
+			"see /discarded plan_1[\\s\\S]*\\/none of that/\n" + `call read_file {"path":"a.txt"}` + "\n\n" + edit("one", "three") + "say Done.\n\n" +
 			"see /Do anything/\n" + edit("three", "four") + "say Asked.\n")})
 	until(t, "the commands are told", patience, func() bool {
 		for _, u := range a.told(id) {
@@ -95,6 +95,7 @@ func TestCommandsAndSkillsOfFiles(t *testing.T) {
 	say("/both")
 	say("/plan-it")
 	a.disk("a.txt", "one\n")
+	a.ask("tandem/plan/discard", map[string]any{"sessionId": id}, nil) // its mode is plan
 	say("/none of that")
 	a.disk("a.txt", "three\n")
 	a.ask("tandem/session/setMode", map[string]any{"sessionId": id, "mode": "readOnly"}, nil)

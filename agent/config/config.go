@@ -30,7 +30,7 @@ type Config struct {
 	// Model services by name. A name that is built in changes that one.
 	Providers map[string]Provider `json:"providers"`
 	// What the agent may do without asking. ask: read and search. acceptEdits: also edit and create files. auto: also
-	// overwrite, delete and move, and run commands that a sandbox confines. plan: read and search; changes are not made.
+	// overwrite, delete and move, and run commands that a sandbox confines. plan: read and search; edits wait for approval, all else is refused.
 	// readOnly: read and search; all else is refused.
 	Mode string `json:"mode" enum:"ask,acceptEdits,plan,readOnly,auto" ws:"order:auto,acceptEdits,ask,plan,readOnly"`
 	// The tools on offer; simple is bash, read_file and edit_file.
