@@ -107,6 +107,7 @@ type plan struct {
 	now    text.Text
 	change filetime.Change // without Files
 	count  int             // of its entries
+	tried  bool            // it was approved: its change may land late, also after an error
 }
 
 // entry is the edit of one file by a plan.

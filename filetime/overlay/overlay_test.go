@@ -338,6 +338,61 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// late answers that it does not know what becomes of a change, which lands when the function is called.
+type late struct {
+	*filetimetest.Files
+	land func()
+}
+
+func (l *late) Commit(_ context.Context, c filetime.Change) (filetime.Landed, error) {
+	l.land = func() { _, _ = l.Files.Commit(context.Background(), c) }
+	return filetime.Landed{}, &filetime.Error{Code: filetime.Unknown, Reason: filetime.Held, Message: "It is not known whether the edit has landed."}
+}
+
+func TestPlanLandsLate(t *testing.T) {
+	base := &late{Files: filetimetest.New()}
+	path := filepath.Join(t.TempDir(), "f")
+	base.Put(path, "one\ntwo\n", true)
+	o := overlay.New(base, nil)
+	id := queue(t, o, path, "one", "1")
+	queue(t, o, path, "two", "2")
+	if _, _, err := o.Approve(t.Context(), id); err == nil {
+		t.Fatal("it has landed")
+	}
+	expect(t, o, "plan_1 queued", "plan_2 queued")
+	typing(base.Files, path, "two", "and two")
+	base.land()
+	expect(t, o, "plan_2 queued")
+	says(t, base, path, "1\nand two\n")
+	says(t, o, path, "1\nand 2\n")
+}
+
+// What has landed before its process ended waits no more in the next one.
+func TestPlanThatHasLandedIsNotRestored(t *testing.T) {
+	for was, now := range map[string]string{"one\ntwo\n": "1\ntwo\n", "": "made\n"} {
+		base := filetimetest.New()
+		path := filepath.Join(t.TempDir(), "f")
+		old, new := "one", "1"
+		if was != "" {
+			base.Put(path, was, true)
+		} else {
+			old, new = "", now
+		}
+		o := overlay.New(base, nil)
+		id := queue(t, o, path, old, new)
+		list := o.List()
+		approve(t, o, id)
+		var told []overlay.Plan
+		again := overlay.New(base, func(p []overlay.Plan) { told = append(told, p...) })
+		again.Restore(t.Context(), list)
+		expect(t, again)
+		says(t, again, path, now)
+		if len(told) != 1 || told[0].State != overlay.Done {
+			t.Errorf("%+v", told)
+		}
+	}
+}
+
 func TestStalePlan(t *testing.T) {
 	for _, r := range []row{
 		{"the text was changed", "one\ntwo\nthree\n", func(t require, base *filetimetest.Files, o *overlay.Files, path string) {
@@ -576,6 +631,107 @@ func projection(t require, o *overlay.Files, path string) string {
 		t.Fatalf("%v", err)
 	}
 	return s.Text.String()
+}
+
+// Plans of several files, new ones among them, with a person who types, deletes and makes the same files: a plan waits in all of its files
+// or in none, lands in all or in none, and nothing else changes the base.
+func TestPlansOfSeveralFiles(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		base := filetimetest.New()
+		paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")}
+		base.Put(paths[0], "alpha beta\ngamma\n", true)
+		base.Put(paths[1], "delta\nepsilon zeta\n", true)
+		o := overlay.New(base, nil)
+		all := func(read func(string) (string, bool)) (out string) {
+			for _, path := range paths {
+				s, there := read(path)
+				out += fmt.Sprintf("%q %v\n", s, there)
+			}
+			return out
+		}
+		shown := func(path string) (string, bool) {
+			s, err := o.Read(context.Background(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Text.String(), s.Exists
+		}
+		sizes := map[string]int{}
+		for n := range rapid.IntRange(1, 16).Draw(t, "steps") {
+			before, changes := all(base.Text), true
+			switch path := rapid.SampledFrom(paths).Draw(t, "path"); rapid.IntRange(0, 6).Draw(t, "what") {
+			case 0:
+				base.Remove(path)
+			case 1, 2:
+				if s, there := base.Text(path); there {
+					at := rapid.IntRange(0, len(s)).Draw(t, "at")
+					base.Type(path, text.Set{{Start: at, End: at, New: "T"}}, filetime.User)
+				} else {
+					base.Type(path, text.Set{{New: "typed\n"}}, filetime.User)
+				}
+			case 3, 4:
+				changes = false
+				c := filetime.Change{Session: "s", Call: fmt.Sprint("call", n), Apply: filetime.Planned}
+				for _, path := range paths {
+					if !rapid.Bool().Draw(t, "in it") {
+						continue
+					}
+					s, err := o.Read(context.Background(), path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					e := filetime.FileEdit{Path: path, Base: s.Text, Rev: s.Rev, Edits: edits(t, s.Text)}
+					if !s.Exists {
+						e = filetime.FileEdit{Path: path, Create: true, Edits: text.Set{{New: "new one\n"}}}
+					}
+					c.Files = append(c.Files, e)
+				}
+				l, err := o.Commit(context.Background(), c)
+				if len(c.Files) > 0 && err != nil {
+					t.Fatalf("an edit of the present text: %v", err)
+				}
+				for _, f := range l.Files {
+					if !f.Already {
+						sizes[l.Plan]++
+					}
+				}
+			case 5:
+				for _, p := range o.List() {
+					was, looked := all(base.Text), all(shown)
+					l, landed, err := o.Approve(context.Background(), p.ID)
+					switch {
+					case err != nil && all(base.Text) != was:
+						t.Fatalf("%s changed the base: %v", p.ID, err)
+					case err == nil && (len(landed.Files) != sizes[p.ID] || l.State != overlay.Done || all(shown) != looked):
+						t.Fatalf("%+v, %+v: shown was\n%s, is\n%s", l, landed, looked, all(shown))
+					}
+				}
+			case 6:
+				changes = false
+				if list := o.List(); len(list) > 0 {
+					if _, err := o.Discard(rapid.SampledFrom(list).Draw(t, "discarded").ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if !changes && all(base.Text) != before {
+				t.Fatalf("the base was\n%s, is\n%s", before, all(base.Text))
+			}
+			for _, p := range o.List() {
+				want := sizes[p.ID]
+				if p.State == overlay.Stale {
+					want = 0
+				}
+				if len(p.Files) != want {
+					t.Fatalf("%s is %s, and waits in %d files of %d", p.ID, p.State, len(p.Files), sizes[p.ID])
+				}
+			}
+		}
+		if _, err := o.Discard(); err != nil || all(shown) != all(base.Text) {
+			t.Fatalf("%v: shown is\n%s, the base\n%s", err, all(shown), all(base.Text))
+		}
+	})
 }
 
 // edits are up to three that replace lower-case letters and blanks.

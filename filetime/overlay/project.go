@@ -43,6 +43,9 @@ func (o *Files) sync(f *file) {
 		}
 		at := o.advance(f, r, r.Set.Apply(f.base.Text))
 		if r.Author == filetime.Agent {
+			if len(f.landed) > maxLanded {
+				clear(f.landed)
+			}
 			for _, made := range revs[:n] {
 				f.landed[made.Rev] = at
 			}
@@ -59,6 +62,9 @@ func (o *Files) sync(f *file) {
 	o.drop()
 }
 
+// maxLanded is how many landings Project knows, of which it is asked for the last ones.
+const maxLanded = 64
+
 func sameAuthor(a, b filetime.Revision) bool {
 	return a.Author == b.Author && a.Session == b.Session && a.Call == b.Call && a.Ours == b.Ours
 }
@@ -68,7 +74,7 @@ func (o *Files) advance(f *file, r filetime.Revision, below text.Text) landing {
 	var lands *plan
 	if r.Author == filetime.Agent {
 		i := slices.IndexFunc(f.entries, func(e *entry) bool {
-			return e.plan.state == Approved && e.plan.change.Session == r.Session && e.plan.change.Call == r.Call
+			return e.plan.tried && e.plan.change.Session == r.Session && e.plan.change.Call == r.Call
 		})
 		if i >= 0 {
 			lands = f.entries[i].plan
@@ -76,7 +82,13 @@ func (o *Files) advance(f *file, r filetime.Revision, below text.Text) landing {
 	}
 	f.base.Text = below
 	set := o.carry(f, 0, below, f.base.Exists, r.Set, filetime.Authors(0).Plus(r.Author), ByText, lands)
-	return f.record(set, r)
+	at := f.record(set, r)
+	if lands != nil && lands.state == Queued && len(o.parts(lands)) == 0 { // after an error that left this open
+		d := o.describe(lands)
+		d.State = Done
+		o.close(lands, d)
+	}
+	return at
 }
 
 // carry takes a change of the text below the entries from i on into these, and gives it as a change

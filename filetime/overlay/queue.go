@@ -344,7 +344,7 @@ func (o *Files) begin(id string, hunks []int) (*plan, Plan, filetime.Change, err
 		}
 		c.Files = append(c.Files, e)
 	}
-	p.state, c.Allowed = Approved, true
+	p.state, p.tried, c.Allowed = Approved, true, true
 	return p, d, c, nil
 }
 
@@ -492,8 +492,12 @@ func (o *Files) restore(was Plan, files []*file, failed error) {
 		o.stale(p, ByText, "", text.Text{})
 		return
 	}
+	already := true
 	for i, e := range edits {
 		f := files[i]
+		if e.Create && f.exists() && f.now.Equal(e.Edits.Apply(text.Text{})) {
+			continue
+		}
 		e.Since, e.Rev = nil, f.rev
 		if !e.Create {
 			e.Since = text.Diff(e.Base, f.now)
@@ -504,7 +508,14 @@ func (o *Files) restore(was Plan, files []*file, failed error) {
 			o.drop()
 			return
 		}
+		already = already && len(made.set) == 0 && !made.create
 		f.push(p, made)
 		f.record(made.set, filetime.Revision{Author: filetime.Agent, Session: p.change.Session, Call: p.change.Call, Ours: true})
+	}
+	if already { // it landed right before the process ended
+		d := o.describe(p)
+		d.State = Done
+		o.close(p, d)
+		o.remove(p, filetime.Agent)
 	}
 }
