@@ -74,7 +74,7 @@ func (p *planning) change(old, new string) string {
 	p.t.Helper()
 	r := p.call("edit_file", fmt.Sprintf(`{"path": "sub/a.txt", "old_text": %q, "new_text": %q}`, old, new))
 	q, ok := r.Value.(tools.Queued)
-	if !r.Success || !ok || !q.Queued || r.Landed != nil || len(r.Diffs) != 1 {
+	if !r.Success || !ok || !q.Queued || r.Landed != nil || len(r.Diffs) != 1 || !strings.HasSuffix(r.Render.Markdown, "planned: +1 −1") {
 		p.t.Fatalf("%+v", r)
 	}
 	return q.PlanID

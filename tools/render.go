@@ -56,7 +56,11 @@ func (t *defined[I]) Renders(args json.RawMessage) func(Showing) *Render {
 			if t.d.Outcome != nil {
 				outcome = t.d.Outcome(s.Result)
 			}
-			r.Markdown += arrow + Escaped(show.Visible(outcomeOr(outcome, s.Result), false))
+			outcome = outcomeOr(outcome, s.Result)
+			if _, queued := s.Result.Value.(Queued); queued {
+				outcome = "planned: " + outcome
+			}
+			r.Markdown += arrow + Escaped(show.Visible(outcome, false))
 		}
 		return r
 	}

@@ -278,6 +278,7 @@ say I would write it.
 		e.ex("Tandem write")
 		e.see(`I would write it\.`)
 		e.turn(1)
+		e.see(`new\.txt.*planned: \+1`)
 		e.see(`In plan mode nothing is changed`)
 		e.show("the refusal")
 		written := func() bool { _, err := os.Stat(e.path("new.txt")); return err == nil }
