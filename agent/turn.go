@@ -140,6 +140,8 @@ var _ loop.Conversation = conversation{}
 // BeforeRequest adds the steered messages, and the rules of folders that the model has reached.
 func (c conversation) BeforeRequest(ctx context.Context) {
 	c.join()
+	name := c.model.Name()
+	c.s.window.Serve(name, c.s.models.window(name), c.s.o.Now())
 	c.s.system() // first, since it reads the workspace's own rules
 	if news := joined(c.s.window.TakeNotes(), c.s.reach.rules.found(ctx)); news != "" {
 		c.AddAnswer("", model.Message{Role: model.User, Text: news})
@@ -153,10 +155,14 @@ func (c conversation) AddAnswer(text string, messages ...model.Message) {
 	c.s.outbox.barrier(c.s.record.said(c.number, text, messages...))
 }
 
-func (c conversation) AddUsage(u model.Usage) {
+func (c conversation) AddUsage(u model.Usage, overhead int) {
 	c.usage = c.usage.Add(u)
 	all := c.s.window.Use(u)
-	c.tell(Event{Usage: new(c.usage), Session: all, Context: u.Input + u.Output})
+	if cut := c.s.window.Measure(u, overhead, c.s.o.Now()); cut > 0 {
+		c.tell(Event{Notice: fmt.Sprintf("%s reads %d tokens at most and leaves out what is before them. "+
+			"Old results are cleared from now on; to let it read more, raise its context length.", c.name, cut)})
+	}
+	c.tell(Event{Usage: new(c.usage), Session: all, Context: u.Input + u.Output, Window: c.s.window.Size()})
 }
 
 func (c conversation) TryClose() bool               { return c.done() }

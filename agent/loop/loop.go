@@ -29,10 +29,11 @@ type Event struct {
 	// Partial is the raw text of a call's arguments while they stream in; Call is the call.
 	Partial string
 	// Usage is the turn's so far, Session the session's, Context the tokens of the last request and
-	// its answer.
+	// its answer, Window how many the model can read, 0 if unknown.
 	Usage   *model.Usage
 	Session model.Usage
 	Context int64
+	Window  int64
 	Notice  string
 	Mode    string
 	// Late is a call that ended before it was known whether its edit landed, and it has.
@@ -72,8 +73,9 @@ type Conversation interface {
 	Since(n int) []model.Message
 	// AddAnswer adds a model's answer and the results of its calls. text is the text of the answer.
 	AddAnswer(text string, messages ...model.Message)
-	// AddUsage adds to the conversation's tokens and cost.
-	AddUsage(u model.Usage)
+	// AddUsage adds to the conversation's tokens and cost. overhead are the bytes of the system
+	// prompt and the tools of the request.
+	AddUsage(u model.Usage, overhead int)
 	// TryClose closes the queue of steering messages if it is empty, and reports whether it did.
 	// Once closed, it takes no message for this loop.
 	TryClose() bool
@@ -188,7 +190,7 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	results := a.stream.Wait()
 	if resp.Usage != (model.Usage{}) {
 		l.usage = l.usage.Add(resp.Usage)
-		l.Conversation.AddUsage(resp.Usage)
+		l.Conversation.AddUsage(resp.Usage, l.overhead())
 	}
 	for _, c := range a.pending {
 		if c.submitIndex < 0 {
@@ -237,6 +239,14 @@ func (l *Loop) compose(offer tools.Offer) model.Request {
 		l.offer, l.toolSpecs = offer, toolSpecsOf(offer)
 	}
 	return model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key, Tools: l.toolSpecs}
+}
+
+// overhead are the bytes of the system prompt and the tools.
+func (l *Loop) overhead() (n int) {
+	for _, s := range l.toolSpecs {
+		n += len(s.Name) + len(s.Description) + len(s.Parameters)
+	}
+	return n + len(l.System())
 }
 
 // toolSpecsOf describes the offered tools to a model.

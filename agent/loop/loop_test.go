@@ -39,8 +39,8 @@ func (m *memory) Since(n int) []model.Message { return slices.Clone(m.messages[n
 func (m *memory) AddAnswer(_ string, messages ...model.Message) {
 	m.messages = append(m.messages, messages...)
 }
-func (m *memory) AddUsage(u model.Usage) { m.used = m.used.Add(u) }
-func (m *memory) TryClose() bool         { return len(m.later) == 0 }
+func (m *memory) AddUsage(u model.Usage, _ int) { m.used = m.used.Add(u) }
+func (m *memory) TryClose() bool                { return len(m.later) == 0 }
 func (m *memory) CallID(wanted string) string {
 	m.calls++
 	return fmt.Sprintf("%s#%d", cmp.Or(wanted, "call"), m.calls)

@@ -20,6 +20,7 @@ type Window struct {
 	messages []model.Message
 	used     model.Usage
 	notes    []string // for the next request
+	gauge    gauge
 }
 
 // New makes the window of a conversation that goes on from a history, which has used something before. The system messages in it are

@@ -343,6 +343,7 @@ type Update struct {
 	Entries       []PlanEntry `json:"entries,omitzero" doc:"Of a plan: all of it as it is now."`
 	Usage         *Usage      `json:"usage,omitempty" doc:"Of the turn so far, in a usage_update."`
 	Used          int64       `json:"used,omitzero" doc:"Tokens of the conversation as the model has read it last, in a usage_update."`
+	Size          int64       `json:"size,omitzero" doc:"Tokens that the model can read at most, in a usage_update, where that is known."`
 	Cost          *Cost       `json:"cost,omitempty" doc:"Of the session so far, in a usage_update, where the price is known."`
 	Meta          *Meta       `json:"_meta,omitempty"`
 }

@@ -119,7 +119,7 @@ func (u *Stream) on(e agent.Event) {
 			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Turn: e.Turn, Phase: "result", Late: true}},
 		}, nil)
 	case e.Usage != nil:
-		up := protocol.Update{SessionUpdate: "usage_update", Usage: new(Usage(*e.Usage)), Used: e.Context, Cost: Cost(e.Session)}
+		up := protocol.Update{SessionUpdate: "usage_update", Usage: new(Usage(*e.Usage)), Used: e.Context, Size: e.Window, Cost: Cost(e.Session)}
 		u.now(up, nil)
 	case e.Notice != "":
 		u.now(protocol.Update{SessionUpdate: "notice", Content: Text(show.Visible(e.Notice, true))}, nil)

@@ -1767,6 +1767,8 @@ export interface Update {
   usage?: Usage;
   /** Tokens of the conversation as the model has read it last, in a usage_update. */
   used?: number;
+  /** Tokens that the model can read at most, in a usage_update, where that is known. */
+  size?: number;
   /** Of the session so far, in a usage_update, where the price is known. */
   cost?: Cost;
   _meta?: Meta;

@@ -1137,6 +1137,7 @@ local M = {}
 ---@field entries? tandem.PlanEntry[] Of a plan: all of it as it is now.
 ---@field usage? tandem.Usage Of the turn so far, in a usage_update.
 ---@field used? integer Tokens of the conversation as the model has read it last, in a usage_update.
+---@field size? integer Tokens that the model can read at most, in a usage_update, where that is known.
 ---@field cost? tandem.Cost Of the session so far, in a usage_update, where the price is known.
 ---@field _meta? tandem.Meta
 

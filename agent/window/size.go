@@ -1,0 +1,180 @@
+package window
+
+import (
+	"maps"
+	"time"
+
+	"tandem/agent/model"
+)
+
+const (
+	// tokensPerByte is the estimate before a service has reported any usage.
+	tokensPerByte = 0.25
+	// pictureTokens is the estimate for a picture or a document.
+	pictureTokens = 1500
+	// maxAnswer is how much of a window is left free for the answer, at most; else a quarter.
+	maxAnswer = 16_000
+	// idle is the time after which a service has dropped a conversation from its prompt cache.
+	idle = 5 * time.Minute
+)
+
+// gauge estimates how many tokens the next request has, and knows how many the model can read.
+type gauge struct {
+	model   string
+	known   int64            // the window that is configured or listed, 0 for none
+	learned map[string]int64 // by model: the window that refusals or silent cuts have shown
+
+	ratio    float64 // tokens a byte; 0 before the first report
+	overhead int     // bytes of the system prompt and the tools
+	reported int64   // tokens of the last request and its answer; 0 for none since a rewrite
+	counted  int     // the number of messages of that request
+	last     time.Time
+	// short is the input of the last request if far less was reported than was sent, else 0.
+	short int64
+}
+
+// Serve says which model the next request goes to, and how many tokens it can read; 0 is unknown. It reports whether the
+// prompt cache is cold: another model has answered before, or none for some minutes.
+func (w *Window) Serve(name string, known int64, now time.Time) (cold bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := &w.gauge
+	cold = g.model != name || now.Sub(g.last) > idle
+	if g.model != name {
+		g.reported, g.short = 0, 0
+	}
+	g.model, g.known = name, known
+	return cold
+}
+
+// Measure takes in what a service has reported of a request, before the answer is added. overhead are the bytes of its system
+// prompt and tools. learned is the window of a service that cuts requests without a word, where that has just shown.
+func (w *Window) Measure(u model.Usage, overhead int, now time.Time) (learned int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := &w.gauge
+	g.overhead, g.last = overhead, now
+	if u.Input <= 0 {
+		return 0
+	}
+	if u.Input > g.size() && g.learned[g.model] > 0 {
+		delete(g.learned, g.model) // it was no limit
+	}
+	sent := w.tokens()
+	if g.ratio > 0 && float64(u.Input) < 0.7*float64(sent) {
+		was := g.short
+		g.short = u.Input
+		if was > 0 && u.Input < was+was/10 {
+			g.learn(max(u.Input, was))
+			return g.size()
+		}
+		return 0
+	}
+	bytes, pictures := overhead, 0
+	for i := range w.messages {
+		b, p := measure(&w.messages[i])
+		bytes, pictures = bytes+b, pictures+p
+	}
+	if text := u.Input - int64(pictures)*pictureTokens; text > 0 && bytes > 0 {
+		g.ratio = min(max(float64(text)/float64(bytes), 0.05), 1)
+	}
+	g.reported, g.counted, g.short = u.Input+u.Output, len(w.messages), 0
+	return 0
+}
+
+// Refused takes in that the service has refused the request for its length: named is the window that it has told, 0 for
+// none.
+func (w *Window) Refused(named int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if named <= 0 {
+		named = w.tokens() * 9 / 10
+	}
+	if size := w.gauge.size(); size <= 0 || named < size {
+		w.gauge.learn(named)
+	}
+}
+
+// Learned are the windows that refusals and silent cuts have shown, by model.
+func (w *Window) Learned() map[string]int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.gauge.learned)
+}
+
+// Size is how many tokens the model can read, 0 if unknown.
+func (w *Window) Size() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gauge.size()
+}
+
+// Tokens is an estimate of the next request.
+func (w *Window) Tokens() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tokens()
+}
+
+func (g *gauge) size() int64 {
+	if n := g.learned[g.model]; n > 0 {
+		return n
+	}
+	return g.known
+}
+
+func (g *gauge) learn(n int64) {
+	if g.learned == nil {
+		g.learned = map[string]int64{}
+	}
+	g.learned[g.model] = n
+}
+
+// room is the part of the window that a request may fill.
+func (g *gauge) room() int64 {
+	n := g.size()
+	return n - min(maxAnswer, n/4)
+}
+
+// of is the estimate for one message.
+func (g *gauge) of(m *model.Message) int64 {
+	bytes, pictures := measure(m)
+	return g.text(bytes) + int64(pictures)*pictureTokens
+}
+
+// text is the estimate for a text of that many bytes.
+func (g *gauge) text(bytes int) int64 {
+	ratio := g.ratio
+	if ratio == 0 {
+		ratio = tokensPerByte
+	}
+	return int64(float64(bytes) * ratio)
+}
+
+// tokens is the estimate for the next request: the last reported figure and what was added since. w.mu is held.
+func (w *Window) tokens() int64 {
+	g := &w.gauge
+	n, from := g.text(g.overhead), 0
+	if g.reported > 0 {
+		n, from = g.reported, g.counted
+		if from < len(w.messages) && w.messages[from].Role == model.Assistant {
+			from++ // the answer
+		}
+	}
+	for i := range w.messages[from:] {
+		n += g.of(&w.messages[from+i])
+	}
+	return n
+}
+
+// measure gives the bytes of a message as text, and the number of its pictures.
+func measure(m *model.Message) (bytes, pictures int) {
+	bytes = len(m.Text)
+	for _, c := range m.Calls {
+		bytes += len(c.Name) + len(c.Arguments)
+	}
+	for _, t := range m.Thoughts {
+		bytes += max(len(t.Text), len(t.Sealed))
+	}
+	return bytes, len(m.Attachments)
+}
