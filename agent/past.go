@@ -12,6 +12,7 @@ import (
 	"tandem/agent/loop"
 	"tandem/agent/model"
 	"tandem/agent/store"
+	"tandem/agent/window"
 	"tandem/filetime"
 	"tandem/tools"
 	"tandem/tools/run"
@@ -21,7 +22,8 @@ import (
 // Past is a stored session.
 type Past struct {
 	store.Session
-	history []model.Message
+	history []model.Message // what the model is sent
+	full    []model.Message // all messages as they were
 	events  []pastEvent
 	blobs   store.Store
 	entries []store.Entry // of ReadPast, for JSONL
@@ -265,11 +267,13 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 		}
 	}
 	p.history = make([]model.Message, 0, messages)
+	p.full = make([]model.Message, 0, messages)
 	p.events = make([]pastEvent, 0, messages)
 	for i, e := range entries {
 		b := r.bodies[i]
 		switch e.Kind {
 		case store.Message:
+			p.full = append(p.full, *b.Message)
 			p.history = append(p.history, *b.Message)
 			p.message(e, *b.Message)
 			for _, c := range b.Message.Calls {
@@ -315,6 +319,11 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 			if text != "" {
 				p.add(Event{Turn: e.Turn, Notice: text})
 			}
+		case store.Window:
+			if b.Window != nil {
+				p.history = rewritten(p.history, *b.Window)
+			}
+			p.add(Event{Turn: e.Turn, Notice: e.Text})
 		case store.Tasks:
 			p.tasks = append([]tools.Task{}, b.Tasks...)
 		}
@@ -326,6 +335,19 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 		p.add(*last)
 	}
 	return p
+}
+
+// rewritten is a history after a rewrite, which counts no instructions.
+func rewritten(history []model.Message, r window.Rewrite) []model.Message {
+	var instructions, rest []model.Message
+	for _, m := range history {
+		if m.Role == model.System {
+			instructions = append(instructions, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	return append(instructions, r.Apply(rest)...)
 }
 
 // message adds the events of a message.

@@ -138,14 +138,14 @@ type conversation struct{ *Turn }
 var _ loop.Conversation = conversation{}
 
 // BeforeRequest adds the steered messages, and the rules of folders that the model has reached.
-func (c conversation) BeforeRequest(ctx context.Context) {
+// Old results are cleared where the request would come near the model's window.
+func (c conversation) BeforeRequest(ctx context.Context) (rewritten bool) {
 	c.join()
-	name := c.model.Name()
-	c.s.window.Serve(name, c.s.models.window(name), c.s.o.Now())
 	c.s.system() // first, since it reads the workspace's own rules
 	if news := joined(c.s.window.TakeNotes(), c.s.reach.rules.found(ctx)); news != "" {
 		c.AddAnswer("", model.Message{Role: model.User, Text: news})
 	}
+	return c.tidy()
 }
 
 func (c conversation) Since(n int) []model.Message { return c.s.window.Since(n) }

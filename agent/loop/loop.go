@@ -62,13 +62,13 @@ const (
 	Failed          StopReason = "error"
 )
 
-// Conversation is the append-only message history that a loop extends. BeforeRequest, Since,
+// Conversation is the message history that a loop extends. It is append-only between two rewrites. BeforeRequest, Since,
 // AddAnswer, AddUsage and TryClose are called one at a time, the others also while the model
 // streams and calls run.
 type Conversation interface {
 	// BeforeRequest adds the messages that precede the next request: the user's steering, and rules
-	// of folders that the model has reached.
-	BeforeRequest(ctx context.Context)
+	// of folders that the model has reached. It reports whether it has rewritten earlier ones.
+	BeforeRequest(ctx context.Context) (rewritten bool)
 	// Since gives the messages from index n on.
 	Since(n int) []model.Message
 	// AddAnswer adds a model's answer and the results of its calls. text is the text of the answer.
@@ -181,7 +181,9 @@ func (l *Loop) endOverBudget() StopReason {
 // request sends one request, runs calls while the answer streams in, and appends the answer and the
 // results to the conversation. more is set if the model waits for the results.
 func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err error) {
-	l.Conversation.BeforeRequest(ctx)
+	if l.Conversation.BeforeRequest(ctx) {
+		l.messages = nil
+	}
 	host := l.Host()
 	host.Schedule.Budget = l.Calls
 	offer := host.Offering.Of(host.Tools)

@@ -29,11 +29,12 @@ type memory struct {
 	calls    int
 }
 
-func (m *memory) BeforeRequest(context.Context) {
+func (m *memory) BeforeRequest(context.Context) bool {
 	if len(m.later) > 0 {
 		m.messages = append(m.messages, model.Message{Role: model.User, Text: m.later[0]})
 		m.later = m.later[1:]
 	}
+	return false
 }
 func (m *memory) Since(n int) []model.Message { return slices.Clone(m.messages[n:]) }
 func (m *memory) AddAnswer(_ string, messages ...model.Message) {

@@ -12,7 +12,7 @@ import (
 var windowPatterns = sync.OnceValue(func() (all []*regexp.Regexp) {
 	for _, p := range []string{
 		`(?:context|prompt|model) length (?:is |of )?(?:only )?\(?(\d+)`, // OpenAI, vLLM, OpenRouter, xAI, LM Studio, SGLang
-		`> (\d+)`,                                  // Anthropic
+		`> (\d+)`, // Anthropic
 		`maximum number of tokens allowed \((\d+)`, // Gemini
 		`context size \((\d+)`,                     // llama.cpp
 		`(\d+) maximum context length`,             // Mistral
