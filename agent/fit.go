@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 
 	"tandem/agent/loop"
 	"tandem/agent/model"
@@ -44,9 +45,29 @@ func (c conversation) rewrote(r *window.Rewrite, before []model.Message) {
 			s.outputs.Keep(id, texts[call])
 		}
 	}
+	s.forget(*r, before, cleared)
 	notice := fmt.Sprintf("The conversation had about %s. %s cleared for the model, which leaves about %d; the files and your view of it are as they were.",
 		filled(r.Before, r.Size), results(len(cleared), len(r.Bare)), r.After)
 	c.tellOnce(s.record.rewrote(c.number, notice, *r), Event{Notice: notice})
+}
+
+// forget has the session's views lose what a rewrite has cleared. No call runs between two requests.
+func (s *Session) forget(r window.Rewrite, before []model.Message, cleared []string) {
+	gone := map[string]bool{} // by call: whether its arguments are gone too, or do not hold what it has written
+	for _, call := range cleared {
+		gone[call] = true
+	}
+	for i, m := range before {
+		for _, c := range m.Calls {
+			if _, ok := gone[c.ID]; ok && i >= r.Through {
+				gone[c.ID] = !slices.Contains([]string{"edit_file", "write_file", "patch"}, c.Name)
+			}
+		}
+	}
+	s.reach.fileTime.Forget(func(call string, words bool) bool {
+		wordsGone, ok := gone[call]
+		return ok && (!words || wordsGone) || call == "" && r.Through > 0 // what a message of the user's showed
+	})
 }
 
 // filled says how much of a window is full.

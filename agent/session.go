@@ -563,6 +563,7 @@ func (s *Session) language(turn int, setting string) words.Language {
 
 func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env {
 	env := s.reach.env()
+	env.FileTime = env.FileTime.By(call.ID)
 	env.Call, env.Turn, env.Tasks, env.Outputs = call.ID, turn, turnTasks{s, turn, call.ID}, &s.outputs
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -83,9 +83,47 @@ func (w *Window) prune(need, least int64, handle Handle) (*Rewrite, []model.Mess
 	if gain == 0 || gain < least {
 		return nil, nil
 	}
+	w.clearReferences(r, handle)
 	before := w.messages
 	w.rewrite(r)
 	return r, before
+}
+
+// unchanged begins the answer to a read of what an earlier result shows.
+const unchanged = "Unchanged: lines "
+
+// clearReferences clears the answers that refer to a read which r clears. w.mu is held.
+func (w *Window) clearReferences(r *Rewrite, handle Handle) {
+	calls := callsOf(w.messages)
+	files := map[string]bool{}
+	for i := range w.messages {
+		if m := &w.messages[i]; r.Lines[m.CallID] != "" {
+			if path := argumentsOf(calls[m.CallID]).Path; path != "" {
+				files[path] = true
+			}
+			if name := fileIn(m.Text); name != "" {
+				files[name] = true
+			}
+		}
+	}
+	for i := range w.messages {
+		m := &w.messages[i]
+		if m.Role != model.Tool || !strings.HasPrefix(m.Text, unchanged) {
+			continue
+		}
+		_, of, _ := strings.Cut(m.Text, " of ")
+		name, _, _ := strings.Cut(of, " are as you read them")
+		if files[name] || files[argumentsOf(calls[m.CallID]).Path] {
+			r.Lines[m.CallID] = clearedLine(calls[m.CallID], m, handle)
+		}
+	}
+}
+
+// fileIn is the name of the file that a read shows.
+func fileIn(result string) string {
+	_, rest, _ := strings.Cut(result[:min(len(result), 4096)], `<file path="`)
+	name, _, _ := strings.Cut(rest, `"`)
+	return name
 }
 
 func order(c candidate) int {
@@ -216,6 +254,9 @@ func useless(messages []model.Message, calls map[string]model.Call) map[int]bool
 		m := &messages[i]
 		if m.Role != model.Tool {
 			continue
+		}
+		if strings.HasPrefix(m.Text, unchanged) {
+			continue // the earlier result is the one that counts
 		}
 		c := calls[m.CallID]
 		a := argumentsOf(c)
