@@ -92,9 +92,8 @@ func TestViewsAreInTheRequest(t *testing.T) {
 				}
 			}
 			for i := range files {
-				known, parts := s.FileTime().Shown(path(i))
-				for _, p := range parts {
-					for line := range strings.Lines(known.Slice(p.Start, p.End)) {
+				for _, p := range s.FileTime().Shown(path(i)) {
+					for line := range strings.Lines(p.Text) {
 						compared++
 						if line = strings.TrimSuffix(line, "\n"); !strings.Contains(all.String(), line) {
 							unseen = fmt.Sprintf("request after %d calls: %q of file%d counts as seen", m.made, line, i)

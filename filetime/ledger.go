@@ -45,13 +45,6 @@ type view struct {
 	bytes      int    // how much of it was put in front of the model as such, not carried from elsewhere
 }
 
-// source is where in the conversation a text stands: in the result of a call, or, for the session's
-// own edits, in its words. An empty call is what came without one.
-type source struct {
-	call  string
-	words bool
-}
-
 // FileTime keeps the texts of files that the model of one session has seen, and compares them with
 // the present ones. All methods may be called concurrently.
 type FileTime struct {
@@ -93,28 +86,6 @@ func New(files Files, session string, observe func(path string)) *FileTime {
 		files: files, session: session, observe: observe, views: map[string][]*view{}, ownEdits: map[string][]ownEdit{},
 		bytes: map[string]shownBytes{}, sent: map[string]*sentLines{}, firstRead: map[string]uint64{},
 	}}
-}
-
-// By is f for a call: what is recorded by it stands in the result of the call.
-func (f *FileTime) By(call string) *FileTime { return &FileTime{memory: f.memory, call: call} }
-
-// Forget drops what the model no longer has: gone says of a call that its result has left the
-// conversation, and with words that its arguments have. It must be called while no call runs.
-func (f *FileTime) Forget(gone func(call string, words bool) bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	has := func(s source, _ []span) bool { return gone(s.call, s.words) }
-	for path, list := range f.views {
-		f.views[path] = slices.DeleteFunc(list, func(v *view) bool {
-			maps.DeleteFunc(v.shown, has)
-			v.settle()
-			return len(v.shown) == 0
-		}) // a path without views has been seen: see Knows
-	}
-	for _, at := range f.sent {
-		maps.DeleteFunc(at.lines, has)
-	}
-	maps.DeleteFunc(f.bytes, func(_ string, b shownBytes) bool { return gone(b.by.call, b.by.words) })
 }
 
 // WithLock runs change while it has the locks of paths, which are taken in a fixed order. ctx
@@ -430,25 +401,6 @@ func (f *FileTime) Knows(path string) bool {
 	return ok
 }
 
-// Shown gives the newest text of a file that the model knows, and the parts of it that stand in the conversation,
-// each in one place of it; they may overlap.
-func (f *FileTime) Shown(path string) (known text.Text, parts []text.Range) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.advance(path, f.views[path])
-	list := f.views[path]
-	if len(list) == 0 {
-		return known, nil
-	}
-	newest := list[len(list)-1]
-	for _, spans := range newest.shown {
-		for _, s := range spans {
-			parts = append(parts, text.Range{Start: s.start, End: s.end})
-		}
-	}
-	return newest.Text, parts
-}
-
 // Paths lists the files that the session has seen.
 func (f *FileTime) Paths() []string {
 	f.mu.Lock()
@@ -551,23 +503,6 @@ func (v *view) show(by source, spans ...span) {
 func (v *view) settle() {
 	size, all := v.Text.Len(), union(v.shown)
 	v.Whole = size == 0 || len(all) == 1 && all[0].start == 0 && all[0].end == size
-}
-
-// union is the spans of all sources, sorted and apart.
-func union(shown map[source][]span) (all []span) {
-	for _, spans := range shown {
-		all = append(all, spans...)
-	}
-	return mergeSpans(all)
-}
-
-// carryShown is carrySpans for all sources.
-func carryShown(shown map[source][]span, set text.Set) map[source][]span {
-	out := make(map[source][]span, len(shown))
-	for by, spans := range shown {
-		out[by] = carrySpans(spans, set, false)
-	}
-	return out
 }
 
 // mergeSpans sorts spans and joins those that touch.

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// windows are context windows by the beginning of a model's name, the longest first, for models that
-// have the same one wherever they are served. A model that is missing is learned from its service's
-// first refusal, so a wrong figure here is worse than none.
+// windows are context windows by the beginning of a model's name, for models that have the same one
+// wherever they are served. The window of a model that is missing is learned from its service's
+// first refusal, so a wrong figure is worse than none.
 func windows() []struct {
 	prefix string
 	tokens int64
