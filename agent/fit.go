@@ -1,13 +1,18 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tandem/agent/loop"
 	"tandem/agent/model"
 	"tandem/agent/store"
 	"tandem/agent/window"
+	"tandem/filetime"
+	"tandem/filetime/text/show"
 	"tandem/tools/outputs"
 	"tandem/tools/run"
 )
@@ -21,8 +26,111 @@ func (c conversation) tidy() bool {
 	}
 	r, before := w.Tidy(cold, handle)
 	c.rewrote(r, before)
+	if w.Overflows() {
+		more, before := w.Ledger(0, c.facts(), handle)
+		c.rewrote(more, before)
+		return r != nil || more != nil
+	}
 	return r != nil
 }
+
+// Shorten makes the conversation shorter after the service has refused it for its length: old results are cleared, then it is replaced
+// by what can be said of it without a model, each time in fewer words.
+func (c conversation) Shorten(ctx context.Context, err error) bool {
+	var e *model.Error
+	if !errors.As(err, &e) || e.Kind != "context_window" {
+		return false
+	}
+	w := c.s.window
+	w.Refused(e.Window)
+	c.shortened++
+	if c.shortened == 1 {
+		if r, before := w.Prune(handle); r != nil {
+			c.rewrote(r, before)
+			return true
+		}
+		c.shortened++
+	}
+	r, before := w.Ledger(c.shortened-2, c.facts(), handle)
+	c.rewrote(r, before)
+	if r == nil {
+		return false
+	}
+	if news := c.s.reach.rules.found(ctx); news != "" {
+		c.AddAnswer("", model.Message{Role: model.User, Text: news})
+	}
+	return true
+}
+
+// facts are what the session knows of the conversation, for a ledger.
+func (c conversation) facts() window.Facts {
+	s := c.s
+	f := window.Facts{Turn: c.number}
+	add := func(heading string, lines []string) {
+		if len(lines) > 0 {
+			f.Sections = append(f.Sections, heading+"\n- "+strings.Join(lines, "\n- ")+"\n")
+		}
+	}
+	var list []string
+	for _, t := range (turnTasks{s, c.number, ""}).Get() {
+		list = append(list, fmt.Sprintf("%s %s: %s", t.ID, t.Status, t.Title))
+	}
+	add("The list of tasks:", list)
+	list = nil
+	for _, j := range s.jobs.Alive() {
+		list = append(list, fmt.Sprintf("%s: %s", j.ID, j.Title))
+	}
+	add("Commands that run in the background:", list)
+	add("Files that you have changed, and whose changes stand, the latest turn first:", s.changed(c.number))
+	list = nil
+	for _, path := range s.reach.fileTime.Paths() {
+		list = append(list, show.Visible(s.reach.current().Rel(path), false)+shownLines(s.reach.fileTime.Shown(path)))
+	}
+	add("Files that you have seen, and which of their lines were still in the conversation:", list)
+	return f
+}
+
+// shownLines names the lines of some parts of a file, the first few of them.
+func shownLines(parts []filetime.Part) string {
+	const most = 4
+	var names []string
+	for i := 0; i < len(parts); {
+		first, last := parts[i].First, parts[i].Last
+		for i++; i < len(parts) && parts[i].First <= last+1; i++ {
+			last = max(last, parts[i].Last)
+		}
+		if len(names) == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, fmt.Sprintf("%d-%d", first, last))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (lines " + strings.Join(names, ", ") + ")"
+}
+
+// changed are the files that the session has changed and whose changes stand, a line for each of its turns.
+func (s *Session) changed(turn int) (lines []string) {
+	if s.o.Review == nil {
+		return nil
+	}
+	undo := s.o.Review.Undo()
+	for ; turn > 0 && len(lines) < maxTurnsNamed; turn-- {
+		var names []string
+		for _, path := range undo.Paths(turn) {
+			names = append(names, show.Visible(s.reach.current().Rel(path), false))
+		}
+		if len(names) > 0 {
+			lines = append(lines, fmt.Sprintf("turn %d: %s", turn, strings.Join(names, ", ")))
+		}
+	}
+	return lines
+}
+
+// maxTurnsNamed is how many turns a ledger names the changed files of.
+const maxTurnsNamed = 20
 
 // handle is the path by which read_file shows the result of a call.
 func handle(call string) string { return outputs.Prefix + outputs.ID(call) }
@@ -46,8 +154,13 @@ func (c conversation) rewrote(r *window.Rewrite, before []model.Message) {
 		}
 	}
 	s.forget(*r, before, cleared)
-	notice := fmt.Sprintf("The conversation had about %s. %s cleared for the model, which leaves about %d; the files and your view of it are as they were.",
-		filled(r.Before, r.Size), results(len(cleared), len(r.Bare)), r.After)
+	what := results(len(cleared), len(r.Bare)) + " cleared for the model"
+	if r.Through > 0 {
+		s.reach.rules.forget()
+		what = fmt.Sprintf("The first %d messages were replaced for the model by a list of what you asked, what you refused and which files it worked on", r.Through)
+	}
+	notice := fmt.Sprintf("The conversation had about %s. %s, which leaves about %d. Your view of it is complete.",
+		filled(r.Before, r.Size), what, r.After)
 	c.tellOnce(s.record.rewrote(c.number, notice, *r), Event{Notice: notice})
 }
 
@@ -100,12 +213,12 @@ func (r *record) rewrote(turn int, text string, w window.Rewrite) *batch {
 // storedOutput finds the result of a call in the store.
 func (s *Session) storedOutput(id string) (string, bool) {
 	s.record.pending()
-	_, entries, err := s.record.open().Entries(s.o.ID)
+	_, entries, err := s.record.open().Entries(s.o.ID, store.Result)
 	if err != nil {
 		return "", false
 	}
 	for _, e := range entries {
-		if e.Kind != store.Result || e.Turn == 0 || outputs.ID(e.Call) != id {
+		if e.Turn == 0 || outputs.ID(e.Call) != id {
 			continue
 		}
 		var b body

@@ -24,6 +24,7 @@ type Past struct {
 	store.Session
 	history []model.Message // what the model is sent
 	full    []model.Message // all messages as they were
+	asked   []asked
 	events  []pastEvent
 	blobs   store.Store
 	entries []store.Entry // of ReadPast, for JSONL
@@ -33,6 +34,12 @@ type Past struct {
 	tasks   []tools.Task
 	loaded  map[string]bool // tools
 	news    string          // for the next request
+}
+
+// asked is what a person has said in a turn.
+type asked struct {
+	turn int
+	text string
 }
 
 // pastEvent is an event, or a call with its events.
@@ -355,6 +362,7 @@ func (p *Past) message(e store.Entry, m model.Message) {
 	switch m.Role {
 	case model.User:
 		if e.Text != "" {
+			p.asked = append(p.asked, asked{e.Turn, e.Text})
 			p.add(Event{Turn: e.Turn, User: e.Text})
 		}
 	case model.Assistant:

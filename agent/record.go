@@ -298,6 +298,10 @@ func (s *Session) resume(at Start, key string) {
 		if s.window = window.New(key, past.history, past.usage); past.news != "" {
 			s.window.Note(past.news)
 		}
+		s.window.Recall(past.full)
+		for _, a := range past.asked {
+			s.window.Asked(a.turn, a.text)
+		}
 		s.turns, s.tasks.now = past.turns, past.tasks
 		s.ids.use(slices.Collect(maps.Keys(past.ids))...)
 		s.loaded.add(slices.Collect(maps.Keys(past.loaded))...)

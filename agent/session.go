@@ -351,6 +351,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	}
 	s.turns = t.number
 	s.window.Add(t.said)
+	s.window.Asked(t.number, t.shown)
 	s.mu.Unlock()
 	s.see(t.in)
 	title := t.in.Title != "" && s.Title() == ""

@@ -39,6 +39,8 @@ type Turn struct {
 	over    bool
 	kept    int        // the number of steered that are in the store; under s.mu
 	keeping sync.Mutex // held while they are stored
+	// shortened counts what was done to the present request since the service refused it for its length.
+	shortened int
 	// budget limits the turn's calls.
 	budget *run.Budget
 	tools  toolset
@@ -145,6 +147,7 @@ func (c conversation) BeforeRequest(ctx context.Context) (rewritten bool) {
 	if news := joined(c.s.window.TakeNotes(), c.s.reach.rules.found(ctx)); news != "" {
 		c.AddAnswer("", model.Message{Role: model.User, Text: news})
 	}
+	c.shortened = 0
 	return c.tidy()
 }
 

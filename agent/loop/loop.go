@@ -62,13 +62,16 @@ const (
 	Failed          StopReason = "error"
 )
 
-// Conversation is the message history that a loop extends. It is append-only between two rewrites. BeforeRequest, Since,
-// AddAnswer, AddUsage and TryClose are called one at a time, the others also while the model
-// streams and calls run.
+// Conversation is the message history that a loop extends. It is append-only between two rewrites.
+// BeforeRequest, Shorten, Since, AddAnswer, AddUsage and TryClose are called one at a time, the
+// others also while the model streams and calls run.
 type Conversation interface {
 	// BeforeRequest adds the messages that precede the next request: the user's steering, and rules
 	// of folders that the model has reached. It reports whether it has rewritten earlier ones.
 	BeforeRequest(ctx context.Context) (rewritten bool)
+	// Shorten is called with the error of a request. It reports whether the conversation was too
+	// long and is shorter now, so that the request may be sent again.
+	Shorten(ctx context.Context, err error) bool
 	// Since gives the messages from index n on.
 	Since(n int) []model.Message
 	// AddAnswer adds a model's answer and the results of its calls. text is the text of the answer.
@@ -189,6 +192,10 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	offer := host.Offering.Of(host.Tools)
 	a := &answer{loop: l, ctx: ctx, tools: host.Tools, stream: run.NewStream(ctx, host)}
 	resp, err = l.stream(ctx, a, offer)
+	for err != nil && ctx.Err() == nil && a.isEmpty() && l.Conversation.Shorten(ctx, err) {
+		l.messages = nil
+		resp, err = l.stream(ctx, a, offer)
+	}
 	results := a.stream.Wait()
 	if resp.Usage != (model.Usage{}) {
 		l.usage = l.usage.Add(resp.Usage)

@@ -70,6 +70,6 @@ func (r Rewrite) Cleared(before []model.Message) (calls []string) {
 func (w *Window) rewrite(r *Rewrite) {
 	r.Before, r.Size = w.tokens(), w.gauge.size()
 	w.messages = r.Apply(w.messages)
-	w.gauge.reported = 0
+	w.gauge.restart()
 	r.After = w.tokens()
 }

@@ -1,7 +1,6 @@
 package window
 
 import (
-	"maps"
 	"time"
 
 	"tandem/agent/model"
@@ -29,8 +28,12 @@ type gauge struct {
 	reported int64   // tokens of the last request and its answer; 0 for none since a rewrite
 	counted  int     // the number of messages of that request
 	last     time.Time
-	// short is the input of the last request if far less was reported than was sent, else 0.
-	short int64
+	measured bool // ratio is of a report
+	// peak is the largest input that was reported since a rewrite, peakBytes how many bytes that request had, cuts how often a longer
+	// one had no more tokens.
+	peak      int64
+	peakBytes int
+	cuts      int
 }
 
 // Serve says which model the next request goes to, and how many tokens it can read; 0 is unknown. It reports whether the
@@ -41,14 +44,15 @@ func (w *Window) Serve(name string, known int64, now time.Time) (cold bool) {
 	g := &w.gauge
 	cold = g.model != name || now.Sub(g.last) > idle
 	if g.model != name {
-		g.reported, g.short = 0, 0
+		g.restart()
 	}
 	g.model, g.known = name, known
 	return cold
 }
 
 // Measure takes in what a service has reported of a request, before the answer is added. overhead are the bytes of its system
-// prompt and tools. learned is the window of a service that cuts requests without a word, where that has just shown.
+// prompt and tools. learned is the window of a service that cuts requests without a word, where that has just shown: what is appended
+// to a conversation must add to its tokens.
 func (w *Window) Measure(u model.Usage, overhead int, now time.Time) (learned int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,28 +61,34 @@ func (w *Window) Measure(u model.Usage, overhead int, now time.Time) (learned in
 	if u.Input <= 0 {
 		return 0
 	}
-	if u.Input > g.size() && g.learned[g.model] > 0 {
+	if u.Input > g.size() {
 		delete(g.learned, g.model) // it was no limit
-	}
-	sent := w.tokens()
-	if g.ratio > 0 && float64(u.Input) < 0.7*float64(sent) {
-		was := g.short
-		g.short = u.Input
-		if was > 0 && u.Input < was+was/10 {
-			g.learn(max(u.Input, was))
-			return g.size()
-		}
-		return 0
 	}
 	bytes, pictures := overhead, 0
 	for i := range w.messages {
 		b, p := measure(&w.messages[i])
 		bytes, pictures = bytes+b, pictures+p
 	}
-	if text := u.Input - int64(pictures)*pictureTokens; text > 0 && bytes > 0 {
-		g.ratio = min(max(float64(text)/float64(bytes), 0.05), 1)
+	if g.peak > 0 && u.Input <= g.peak+g.peak/50 && bytes > g.peakBytes+g.peakBytes/20 {
+		sent := g.text(bytes) + int64(pictures)*pictureTokens
+		if u.Input >= g.peak/2 && float64(u.Input) < 0.7*float64(sent) {
+			g.cuts++
+		}
+		if g.cuts < 2 {
+			return 0
+		}
+		g.cuts = 0
+		g.learn(max(g.peak, u.Input))
+		return g.size()
 	}
-	g.reported, g.counted, g.short = u.Input+u.Output, len(w.messages), 0
+	text := u.Input - int64(pictures)*pictureTokens
+	if g.peak == 0 || 2*(u.Input-g.peak) >= g.text(bytes-g.peakBytes) { // else it may have been cut in part
+		if text > 0 && bytes > 0 {
+			g.ratio, g.measured = min(max(float64(text)/float64(bytes), 0.05), 1), true
+		}
+	}
+	g.reported, g.counted = u.Input+u.Output, len(w.messages)
+	g.peak, g.peakBytes, g.cuts = u.Input, bytes, 0
 	return 0
 }
 
@@ -87,19 +97,17 @@ func (w *Window) Measure(u model.Usage, overhead int, now time.Time) (learned in
 func (w *Window) Refused(named int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if named <= 0 {
-		named = w.tokens() * 9 / 10
+	g, have := &w.gauge, w.tokens()
+	if named <= 0 || g.measured && named > have {
+		named = have * 9 / 10
 	}
-	if size := w.gauge.size(); size <= 0 || named < size {
-		w.gauge.learn(named)
+	if size := g.size(); size <= 0 || named < size {
+		g.learn(named)
 	}
-}
-
-// Learned are the windows that refusals and silent cuts have shown, by model.
-func (w *Window) Learned() map[string]int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return maps.Clone(w.gauge.learned)
+	if size := g.size(); !g.measured && have > 0 && have < size { // it has more tokens than was estimated
+		g.reported = 0
+		g.ratio = min(g.perByte()*float64(size)/float64(have)*1.05, 1)
+	}
 }
 
 // Size is how many tokens the model can read, 0 if unknown.
@@ -107,6 +115,14 @@ func (w *Window) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.gauge.size()
+}
+
+// Overflows reports whether the next request is longer than the model can read, as far as that has been measured.
+func (w *Window) Overflows() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	room := w.gauge.room()
+	return (w.gauge.ratio > 0 || w.gauge.learned[w.gauge.model] > 0) && room > 0 && w.tokens() > room
 }
 
 // Tokens is an estimate of the next request.
@@ -130,6 +146,17 @@ func (g *gauge) learn(n int64) {
 	g.learned[g.model] = n
 }
 
+// restart forgets the last report, which was of another model or another conversation.
+func (g *gauge) restart() { g.reported, g.peak, g.cuts = 0, 0, 0 }
+
+// perByte is the number of tokens of a byte.
+func (g *gauge) perByte() float64 {
+	if g.ratio == 0 {
+		return tokensPerByte
+	}
+	return g.ratio
+}
+
 // room is the part of the window that a request may fill.
 func (g *gauge) room() int64 {
 	n := g.size()
@@ -144,11 +171,12 @@ func (g *gauge) of(m *model.Message) int64 {
 
 // text is the estimate for a text of that many bytes.
 func (g *gauge) text(bytes int) int64 {
-	ratio := g.ratio
-	if ratio == 0 {
-		ratio = tokensPerByte
-	}
-	return int64(float64(bytes) * ratio)
+	return int64(float64(bytes) * g.perByte())
+}
+
+// bytes is how long a text of that many tokens is.
+func (g *gauge) bytes(tokens int64) int {
+	return int(float64(max(0, tokens)) / g.perByte())
 }
 
 // tokens is the estimate for the next request: the last reported figure and what was added since. w.mu is held.

@@ -21,6 +21,8 @@ type Window struct {
 	used     model.Usage
 	notes    []string // for the next request
 	gauge    gauge
+	asked    []said
+	refusals []refusal
 }
 
 // New makes the window of a conversation that goes on from a history, which has used something before. The system messages in it are
