@@ -63,7 +63,10 @@ type (
 func updatePayload(u protocol.Update, notices bool) (out any, ok bool) {
 	switch u.SessionUpdate {
 	case "usage_update":
-		return nil, false // it requires the size of the model's window, which is unknown; the answer to the prompt has the usage
+		if u.Size == 0 {
+			return nil, false // the protocol requires it
+		}
+		u.Usage = nil // the answer to the prompt has it
 	case "notice":
 		block, _ := u.Content.(protocol.ContentBlock) // turn boundaries are for clients that know Tandem
 		title, rest, _ := strings.Cut(strings.TrimSpace(block.Text), "\n")

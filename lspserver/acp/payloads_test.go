@@ -49,6 +49,11 @@ func TestFindingL10Payloads(t *testing.T) {
 			"",
 		},
 		{"usage without a size", true, protocol.Update{SessionUpdate: "usage_update", Used: 5, Usage: &protocol.Usage{}}, ""},
+		{
+			"usage", true,
+			protocol.Update{SessionUpdate: "usage_update", Used: 5, Size: 9, Usage: &protocol.Usage{}, Cost: &protocol.Cost{Amount: 0.5, Currency: "USD"}},
+			`{"sessionUpdate":"usage_update","used":5,"size":9,"cost":{"amount":0.5,"currency":"USD"}}`,
+		},
 	} {
 		out, ok := updatePayload(tt.u, tt.notices)
 		if ok != (tt.want != "") {
