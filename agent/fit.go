@@ -161,7 +161,8 @@ func (c conversation) rewrote(r *window.Rewrite, before []model.Message) {
 	}
 	notice := fmt.Sprintf("The conversation had about %s. %s, which leaves about %d. Your view of it is complete.",
 		filled(r.Before, r.Size), what, r.After)
-	c.tellOnce(s.record.rewrote(c.number, notice, *r), Event{Notice: notice})
+	id := s.ids.of("compaction")
+	c.tellOnce(s.record.rewrote(c.number, id, notice, *r), Event{Notice: notice, Compaction: id})
 }
 
 // forget has the session's views lose what a rewrite has cleared. No call runs between two requests.
@@ -203,11 +204,11 @@ func results(calls, pictures int) string {
 }
 
 // rewrote stores a rewrite. Text is what the person reads of it.
-func (r *record) rewrote(turn int, text string, w window.Rewrite) *batch {
+func (r *record) rewrote(turn int, id, text string, w window.Rewrite) *batch {
 	if r.open == nil {
 		return nil
 	}
-	return r.soon(r.entry(turn, store.Window, "", text, body{Window: &w}))
+	return r.soon(r.entry(turn, store.Window, id, text, body{Window: &w}))
 }
 
 // storedOutput finds the result of a call in the store.

@@ -96,6 +96,12 @@ func TestOneRewriteAPass(t *testing.T) {
 			if rewrites == 0 || rewrites > calls/4 {
 				t.Errorf("%d rewrites in %d requests", rewrites, len(m.requests))
 			}
+			var live []string
+			for _, e := range c.events {
+				if e.Compaction != "" {
+					live = append(live, e.Compaction+": "+e.Notice)
+				}
+			}
 			if got := strings.Count(c.transcript(), "old results of tools were cleared for the model"); got != rewrites {
 				t.Errorf("told of %d of %d rewrites", got, rewrites)
 			}
@@ -119,6 +125,15 @@ func TestOneRewriteAPass(t *testing.T) {
 			past, err := ReadPast(st, "kept")
 			if err != nil {
 				t.Fatal(err)
+			}
+			var replayed []string
+			for e := range past.Events() {
+				if e.Compaction != "" {
+					replayed = append(replayed, e.Compaction+": "+e.Notice)
+				}
+			}
+			if diff := cmp.Diff(live, replayed); diff != "" || len(live) != rewrites {
+				t.Error(diff, len(live))
 			}
 			page := past.Markdown()
 			for i := 1; i <= calls; i++ {

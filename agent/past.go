@@ -330,7 +330,8 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 			if b.Window != nil {
 				p.history = rewritten(p.history, *b.Window)
 			}
-			p.add(Event{Turn: e.Turn, Notice: e.Text})
+			p.ids[e.Call] = true
+			p.add(Event{Turn: e.Turn, Notice: e.Text, Compaction: e.Call})
 		case store.Tasks:
 			p.tasks = append([]tools.Task{}, b.Tasks...)
 		}

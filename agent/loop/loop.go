@@ -35,7 +35,9 @@ type Event struct {
 	Context int64
 	Window  int64
 	Notice  string
-	Mode    string
+	// Compaction is the id of a rewrite of what the model is sent, which Notice tells of.
+	Compaction string
+	Mode       string
 	// Late is a call that ended before it was known whether its edit landed, and it has.
 	Late string
 	// Hunks are the files whose hunks to review have changed.

@@ -58,10 +58,14 @@ type (
 	}
 )
 
-// updatePayload converts an update to the protocol's form; ok is false if it has none. notices is
-// set if the client supports notices.
-func updatePayload(u protocol.Update, notices bool) (out any, ok bool) {
+// updatePayload converts an update to the protocol's form; ok is false if it has none. notices and
+// compaction are set if the client supports these.
+func updatePayload(u protocol.Update, notices, compaction bool) (out any, ok bool) {
 	switch u.SessionUpdate {
+	case "compaction_update":
+		if !compaction {
+			return nil, false
+		}
 	case "usage_update":
 		if u.Size == 0 {
 			return nil, false // the protocol requires it

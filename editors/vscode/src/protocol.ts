@@ -1744,7 +1744,7 @@ export interface UnregisterToolsParams {
 
 /** Update is one piece of news; SessionUpdate says which of the fields it has. */
 export interface Update {
-  /** user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update or notice. Others may follow. */
+  /** user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update, compaction_update or notice. Others may follow. */
   sessionUpdate: string;
   /** A block of a message or a notice, a list for a tool call. */
   content?: ContentBlock | ToolContent[];
@@ -1769,6 +1769,8 @@ export interface Update {
   used?: number;
   /** Tokens that the model can read at most, in a usage_update, where that is known. */
   size?: number;
+  /** Of a compaction_update, whose status is completed: from here on the model is sent less of what was before. A notice with the figures follows. */
+  compactionId?: string;
   /** Of the session so far, in a usage_update, where the price is known. */
   cost?: Cost;
   _meta?: Meta;

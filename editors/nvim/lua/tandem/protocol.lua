@@ -1123,7 +1123,7 @@ local M = {}
 
 --- Update is one piece of news; SessionUpdate says which of the fields it has.
 ---@class tandem.Update
----@field sessionUpdate string user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update or notice. Others may follow.
+---@field sessionUpdate string user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update, compaction_update or notice. Others may follow.
 ---@field content? tandem.ContentBlock|tandem.ToolContent[] A block of a message or a notice, a list for a tool call.
 ---@field toolCallId? string
 ---@field title? string
@@ -1138,6 +1138,7 @@ local M = {}
 ---@field usage? tandem.Usage Of the turn so far, in a usage_update.
 ---@field used? integer Tokens of the conversation as the model has read it last, in a usage_update.
 ---@field size? integer Tokens that the model can read at most, in a usage_update, where that is known.
+---@field compactionId? string Of a compaction_update, whose status is completed: from here on the model is sent less of what was before. A notice with the figures follows.
 ---@field cost? tandem.Cost Of the session so far, in a usage_update, where the price is known.
 ---@field _meta? tandem.Meta
 
