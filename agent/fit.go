@@ -161,6 +161,9 @@ func (c conversation) rewrote(r *window.Rewrite, before []model.Message) {
 	}
 	notice := fmt.Sprintf("The conversation had about %s. %s, which leaves about %d. Your view of it is complete.",
 		filled(r.Before, r.Size), what, r.After)
+	if n := s.window.Overhead(); r.Through > 0 && r.Size > 0 && n > r.Size/2 {
+		notice += fmt.Sprintf(" The system prompt and the tools alone have about %d: a model that can read more, or fewer MCP servers, would leave room.", n)
+	}
 	id := s.ids.of("compaction")
 	c.tellOnce(s.record.rewrote(c.number, id, notice, *r), Event{Notice: notice, Compaction: id})
 }

@@ -318,6 +318,11 @@ func (s *Session) resume(at Start, key string) {
 		s.record.said(0, m.Text, m)
 	}
 	s.window = window.New(key, history, model.Usage{})
+	for _, m := range history {
+		if m.Role == model.User {
+			s.window.Asked(0, m.Text)
+		}
+	}
 }
 
 // Title is what a person knows the session by; "" before the first prompt.

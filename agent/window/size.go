@@ -125,6 +125,13 @@ func (w *Window) Overflows() bool {
 	return (w.gauge.ratio > 0 || w.gauge.learned[w.gauge.model] > 0) && room > 0 && w.tokens() > room
 }
 
+// Overhead is an estimate of the system prompt and the tools.
+func (w *Window) Overhead() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gauge.text(w.gauge.overhead)
+}
+
 // Tokens is an estimate of the next request.
 func (w *Window) Tokens() int64 {
 	w.mu.Lock()
