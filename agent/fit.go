@@ -17,12 +17,16 @@ import (
 	"tandem/tools/run"
 )
 
-// tidy clears old results before a request that would come near the model's window, and reports whether it did.
-func (c conversation) tidy() bool {
+// tidy clears old results before a request that would come near the model's window, or has the model summarise the conversation where that
+// is not enough, and reports whether it did.
+func (c conversation) tidy(ctx context.Context, ask loop.Ask) bool {
 	w, name := c.s.window, c.model.Name()
 	cold := w.Serve(name, c.s.models.window(name), c.s.o.Now())
 	if !c.s.config().Context.Auto {
 		return false
+	}
+	if w.IsFull(handle) && c.summarise(ctx, ask) {
+		return true
 	}
 	r, before := w.Tidy(cold, handle)
 	c.rewrote(r, before)
@@ -155,9 +159,13 @@ func (c conversation) rewrote(r *window.Rewrite, before []model.Message) {
 	}
 	s.forget(*r, before, cleared)
 	what := results(len(cleared), len(r.Bare)) + " cleared for the model"
+	if r.Through > 0 && r.Summary != "" {
+		what = fmt.Sprintf("The first %d messages were replaced for the model by its own summary, with what you asked and refused", r.Through)
+	} else if r.Through > 0 {
+		what = fmt.Sprintf("The first %d messages were replaced for the model by a list of what you asked, what you refused and which files it worked on", r.Through)
+	}
 	if r.Through > 0 {
 		s.reach.rules.forget()
-		what = fmt.Sprintf("The first %d messages were replaced for the model by a list of what you asked, what you refused and which files it worked on", r.Through)
 	}
 	notice := fmt.Sprintf("The conversation had about %s. %s, which leaves about %d. Your view of it is complete.",
 		filled(r.Before, r.Size), what, r.After)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type Past struct {
 	history []model.Message // what the model is sent
 	full    []model.Message // all messages as they were
 	asked   []asked
+	summary string // the model's last one of the conversation
 	events  []pastEvent
 	blobs   store.Store
 	entries []store.Entry // of ReadPast, for JSONL
@@ -329,6 +331,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 		case store.Window:
 			if b.Window != nil {
 				p.history = rewritten(p.history, *b.Window)
+				p.summary = cmp.Or(b.Window.Summary, p.summary)
 			}
 			p.ids[e.Call] = true
 			p.add(Event{Turn: e.Turn, Notice: e.Text, Compaction: e.Call})

@@ -298,7 +298,7 @@ func (s *Session) resume(at Start, key string) {
 		if s.window = window.New(key, past.history, past.usage); past.news != "" {
 			s.window.Note(past.news)
 		}
-		s.window.Recall(past.full)
+		s.window.Recall(past.full, past.summary)
 		for _, a := range past.asked {
 			s.window.Asked(a.turn, a.text)
 		}

@@ -141,14 +141,14 @@ var _ loop.Conversation = conversation{}
 
 // BeforeRequest adds the steered messages, and the rules of folders that the model has reached.
 // Old results are cleared where the request would come near the model's window.
-func (c conversation) BeforeRequest(ctx context.Context) (rewritten bool) {
+func (c conversation) BeforeRequest(ctx context.Context, ask loop.Ask) (rewritten bool) {
 	c.join()
 	c.s.system() // first, since it reads the workspace's own rules
 	if news := joined(c.s.window.TakeNotes(), c.s.reach.rules.found(ctx)); news != "" {
 		c.AddAnswer("", model.Message{Role: model.User, Text: news})
 	}
 	c.shortened = 0
-	return c.tidy()
+	return c.tidy(ctx, ask)
 }
 
 func (c conversation) Since(n int) []model.Message { return c.s.window.Since(n) }

@@ -38,6 +38,9 @@ func (*steps) Name() string { return "main" }
 
 func (m *steps) Stream(_ context.Context, r model.Request, on on) (model.Response, error) {
 	m.before(r)
+	if strings.HasPrefix(r.Messages[len(r.Messages)-1].Text, "[From the program, ") {
+		return model.Response{Stop: model.StopEnd}, nil // no summary
+	}
 	u := model.Usage{Input: int64(bytesOf(r.Messages) / 4), Output: 5}
 	s := m.next()
 	if s.tool == "" {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"tandem/agent/model"
@@ -69,8 +70,9 @@ const (
 // others also while the model streams and calls run.
 type Conversation interface {
 	// BeforeRequest adds the messages that precede the next request: the user's steering, and rules
-	// of folders that the model has reached. It reports whether it has rewritten earlier ones.
-	BeforeRequest(ctx context.Context) (rewritten bool)
+	// of folders that the model has reached. It reports whether it has rewritten earlier ones. ask
+	// asks the model something about the conversation.
+	BeforeRequest(ctx context.Context, ask Ask) (rewritten bool)
 	// Shorten is called with the error of a request. It reports whether the conversation was too
 	// long and is shorter now, so that the request may be sent again.
 	Shorten(ctx context.Context, err error) bool
@@ -186,7 +188,7 @@ func (l *Loop) endOverBudget() StopReason {
 // request sends one request, runs calls while the answer streams in, and appends the answer and the
 // results to the conversation. more is set if the model waits for the results.
 func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err error) {
-	if l.Conversation.BeforeRequest(ctx) {
+	if l.Conversation.BeforeRequest(ctx, l.ask) {
 		l.messages = nil
 	}
 	host := l.Host()
@@ -213,6 +215,32 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	return resp, more, err
 }
 
+// Ask sends the conversation with a question behind it, which does not become a part of it. The
+// answer is a text: ok is false if it was cut or makes calls.
+type Ask func(ctx context.Context, question string) (answer string, ok bool, err error)
+
+// ask is an Ask. The request begins as the next one of the loop would, so that a service finds it
+// in its prompt cache.
+func (l *Loop) ask(ctx context.Context, question string) (answer string, ok bool, err error) {
+	host := l.Host()
+	r := l.compose(host.Offering.Of(host.Tools))
+	r.Messages = append(slices.Clone(r.Messages), model.Message{Role: model.User, Text: question})
+	var text strings.Builder
+	calls := false
+	resp, err := l.send(ctx, r, func(d model.Delta) {
+		text.WriteString(d.Text)
+		calls = calls || d.Call != nil
+		if d.Notice != "" {
+			l.notify("%s", d.Notice)
+		}
+	})
+	if resp.Usage != (model.Usage{}) {
+		l.usage = l.usage.Add(resp.Usage)
+		l.Conversation.AddUsage(resp.Usage, l.overhead())
+	}
+	return text.String(), err == nil && !calls && resp.Stop == model.StopEnd, err
+}
+
 // isOverBudget reports whether the cost limit is reached and notifies the user, also once if the
 // cost is unknown.
 func (l *Loop) isOverBudget() bool {
@@ -230,15 +258,20 @@ func (l *Loop) isOverBudget() bool {
 	return false
 }
 
-// stream sends the request. A panic of the driver becomes the error of the request.
-func (l *Loop) stream(ctx context.Context, a *answer, offer tools.Offer) (resp model.Response, err error) {
+// stream sends the request of an answer.
+func (l *Loop) stream(ctx context.Context, a *answer, offer tools.Offer) (model.Response, error) {
+	return l.send(ctx, l.compose(offer), a.delta)
+}
+
+// send sends a request. A panic of the driver becomes the error of the request.
+func (l *Loop) send(ctx context.Context, r model.Request, on func(model.Delta)) (resp model.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			l.Log.Error("model driver panicked", "model", l.Model.Name(), "panic", v, "stack", string(debug.Stack()))
 			err = &model.Error{Kind: "bad_response", Message: fmt.Sprintf("The driver of %s failed: %v.", l.Model.Name(), v)}
 		}
 	}()
-	return model.Bounded(l.Model).Stream(ctx, l.compose(offer), a.delta)
+	return model.Bounded(l.Model).Stream(ctx, r, on)
 }
 
 func (l *Loop) compose(offer tools.Offer) model.Request {

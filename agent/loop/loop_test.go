@@ -30,7 +30,7 @@ type memory struct {
 	calls    int
 }
 
-func (m *memory) BeforeRequest(context.Context) bool {
+func (m *memory) BeforeRequest(context.Context, loop.Ask) bool {
 	if len(m.later) > 0 {
 		m.messages = append(m.messages, model.Message{Role: model.User, Text: m.later[0]})
 		m.later = m.later[1:]

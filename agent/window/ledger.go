@@ -12,6 +12,8 @@ import (
 type Facts struct {
 	// Turn is the present one.
 	Turn int
+	// Summary is what the model has written of the conversation; "" is what it has written before.
+	Summary string
 	// Sections are texts for the model with a line of heading each, the most important first.
 	Sections []string
 }
@@ -43,11 +45,12 @@ func (w *Window) Asked(turn int, text string) {
 	w.asked = append(w.asked, said{turn, text})
 }
 
-// Recall takes in the refusals in messages of before, which a rewrite may have left out.
-func (w *Window) Recall(messages []model.Message) {
+// Recall takes in the refusals in messages of before, which a rewrite may have left out, and the last summary.
+func (w *Window) Recall(messages []model.Message, summary string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recall(messages)
+	w.summary = summary
 }
 
 // recall is Recall with w.mu held.
@@ -80,6 +83,10 @@ func (w *Window) Ledger(try int, facts Facts, handle Handle) (*Rewrite, []model.
 		return nil, nil
 	}
 	w.recall(w.messages)
+	r := &Rewrite{Lines: map[string]string{}, Summary: facts.Summary}
+	if facts.Summary == "" {
+		facts.Summary = w.summary
+	}
 	have, room := w.tokens(), w.gauge.room()
 	if room <= 0 {
 		room = have
@@ -88,7 +95,6 @@ func (w *Window) Ledger(try int, facts Facts, handle Handle) (*Rewrite, []model.
 	for range try {
 		share /= 2
 	}
-	r := &Rewrite{Lines: map[string]string{}}
 	r.Through = w.tail(r, int64(tailPart*share*float64(room)), handle)
 	left := int64(target*share*float64(room)) - w.gauge.text(w.gauge.overhead)
 	for i := range w.messages[r.Through:] {
@@ -104,6 +110,7 @@ func (w *Window) Ledger(try int, facts Facts, handle Handle) (*Rewrite, []model.
 		w.messages, w.gauge = before, gauge
 		return nil, nil
 	}
+	w.summary = facts.Summary
 	return r, before
 }
 
@@ -165,6 +172,9 @@ func (w *Window) ledger(most, words int, facts Facts) string {
 		now = fmt.Sprintf("\nYou are in turn %d, asked: %s\n", facts.Turn, w.words(n-1, min(words, most/4)))
 	}
 	left := func() int { return most - b.Len() - len(now) }
+	if s := facts.Summary; s != "" {
+		b.WriteString("\nYour own summary of it, which the user has not read:\n" + strings.ToValidUTF8(s[:min(len(s), max(0, left()*2/3))], "") + "\n")
+	}
 	if n := len(w.asked); n > 1 {
 		b.WriteString("\nWhat the user has said:\n" + w.before(min(words, left()/2)))
 	}

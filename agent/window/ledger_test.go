@@ -142,7 +142,7 @@ func TestLedgerKeeps(t *testing.T) {
 	}
 	again := window.New("", history, model.Usage{})
 	again.Serve("m", 20_000, noon)
-	again.Recall(history)
+	again.Recall(history, "")
 	for i, text := range asked {
 		again.Asked(i+1, text)
 	}

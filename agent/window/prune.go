@@ -47,6 +47,30 @@ func (w *Window) Tidy(cold bool, handle Handle) (*Rewrite, []model.Message) {
 	return w.prune(int64(have-target*room), int64(worth*room), handle)
 }
 
+// summaryTokens is what a request for a summary needs besides the conversation: in a window of less than a few of it no summary is asked for.
+const summaryTokens = 2500
+
+// IsFull reports whether the conversation is near the window, pruning it would not leave enough room, and a summary of it can be asked for.
+func (w *Window) IsFull(handle Handle) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	room, have := float64(w.gauge.room()), float64(w.tokens())
+	if w.unsummarised || have <= fullWarm*room || room < 3*summaryTokens || have+summaryTokens > float64(w.gauge.size()) {
+		return false
+	}
+	for _, c := range w.candidates(handle) {
+		have -= float64(c.gain)
+	}
+	return have > fullCold*room
+}
+
+// Unsummarised takes in that the model could not summarise the conversation: it is asked again after the next rewrite.
+func (w *Window) Unsummarised() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unsummarised = true
+}
+
 // Prune prunes the conversation after the service has refused it. nil is that nothing can be cleared.
 func (w *Window) Prune(handle Handle) (*Rewrite, []model.Message) {
 	w.mu.Lock()

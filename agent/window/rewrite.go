@@ -16,6 +16,8 @@ type Rewrite struct {
 	// Text is a message of the user's in the place of the first Through messages; 0 is none.
 	Through int    `json:"through,omitempty"`
 	Text    string `json:"text,omitempty"`
+	// Summary is the part of Text that the model has written.
+	Summary string `json:"summary,omitempty"`
 	// Before and After are the estimated tokens of a request, Size those that the model can read.
 	Before int64 `json:"before,omitempty"`
 	After  int64 `json:"after,omitempty"`
@@ -70,6 +72,7 @@ func (r Rewrite) Cleared(before []model.Message) (calls []string) {
 func (w *Window) rewrite(r *Rewrite) {
 	r.Before, r.Size = w.tokens(), w.gauge.size()
 	w.messages = r.Apply(w.messages)
+	w.unsummarised = false
 	w.gauge.restart()
 	r.After = w.tokens()
 }

@@ -23,6 +23,9 @@ type Window struct {
 	gauge    gauge
 	asked    []said
 	refusals []refusal
+	summary  string
+	// unsummarised is set once the model could not summarise the conversation as it is.
+	unsummarised bool
 }
 
 // New makes the window of a conversation that goes on from a history, which has used something before. The system messages in it are
