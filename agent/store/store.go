@@ -81,7 +81,8 @@ const (
 	Decision Kind = "decision"
 	// Tasks is the session's task list as it was from then on.
 	Tasks Kind = "tasks"
-	// Window is a rewrite of what the model is sent of the messages before it, which stay. Its Call is an id of its own.
+	// Window is a rewrite of what the model is sent of the messages before it, which stay. Its Call
+	// is an id of its own.
 	Window Kind = "window"
 	// Audit is a record of the audit. It has its own list, and is not among the session's entries.
 	// It outlives the session, without its Text.
