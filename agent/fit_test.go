@@ -176,3 +176,69 @@ func TestClearedIsReadWithoutAStore(t *testing.T) {
 		t.Errorf("%.80q, %v", got, err)
 	}
 }
+
+// TestKilledAtAnyRequest reads the store at each request of a turn in which the conversation is rewritten: another process would send the
+// same messages.
+func TestKilledAtAnyRequest(t *testing.T) {
+	st := memory(t)
+	m := &reader{calls: 30}
+	var s *Session
+	rewritten := false
+	checked := fake(func(ctx context.Context, r model.Request, on on) (model.Response, error) {
+		s.record.flush()
+		past, err := ReadPast(st, "kept")
+		if err != nil {
+			t.Error(err)
+			return model.Response{}, err
+		}
+		if diff := cmp.Diff(r.Messages[1:], past.history); diff != "" {
+			t.Error(diff)
+		}
+		rewritten = rewritten || len(r.Messages) > 3 && strings.HasPrefix(r.Messages[3].Text, "[Cleared: ")
+		return m.Stream(ctx, r, on)
+	})
+	s, _ = keptReader(t, checked, 20_000, st, nil, lookAt(6000))
+	if r := ask(t, s, "go"); r.Stop != EndTurn || len(m.requests) != 31 || !rewritten {
+		t.Errorf("%+v, %d requests, rewritten %t", r, len(m.requests), rewritten)
+	}
+}
+
+// TestForkOfARewrittenSession goes on from before a rewrite with all that was there then, and from after it with what is left.
+func TestForkOfARewrittenSession(t *testing.T) {
+	st := memory(t)
+	m := &reader{calls: 4}
+	s, _ := keptReader(t, m, 20_000, st, nil, lookAt(6000))
+	full := map[int][]model.Message{}
+	last := 0
+	for turn := 1; turn <= 6; turn++ {
+		if r := ask(t, s, "go"); r.Stop != EndTurn {
+			t.Fatalf("%+v", r)
+		}
+		full[turn], last = s.History(), turn
+	}
+	s.Close()
+	if strings.HasPrefix(full[1][2].Text, "[Cleared: ") || !strings.HasPrefix(full[last][2].Text, "[Cleared: ") {
+		t.Fatal("the rewrite is not between the first turn and the last")
+	}
+	for turn, want := range full {
+		id := fmt.Sprint("fork", turn)
+		if err := Fork(st, "kept", &turn, id); err != nil {
+			t.Fatal(err)
+		}
+		past, err := ReadPast(st, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, past.history); diff != "" {
+			t.Errorf("turn %d: %s", turn, diff)
+		}
+		c := &client{}
+		f := session(t, c, nil, func(o *setup) {
+			o.ID, o.Mode, o.Past, o.Models = id, gate.ModeAuto, past, sized{opener{"main": m}, 20_000}
+			o.Tools, o.Keeping.Store = offering(lookAt(6000)), func() store.Store { return st }
+		})
+		if got, err := f.outputs.Get(outputs.ID("c1")); err != nil || !strings.Contains(got, "This is what c1 says.") {
+			t.Errorf("turn %d: %.80q, %v", turn, got, err)
+		}
+	}
+}

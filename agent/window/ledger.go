@@ -55,7 +55,7 @@ func (w *Window) Recall(messages []model.Message, summary string) {
 
 // recall is Recall with w.mu held.
 func (w *Window) recall(messages []model.Message) {
-	calls := callsOf(messages)
+	var calls map[string]model.Call // made where there is a refusal: most conversations have none
 	for i := range messages {
 		m := &messages[i]
 		refused := m.Failed && strings.HasPrefix(m.Text, "[GATE_DENIED]")
@@ -64,6 +64,9 @@ func (w *Window) recall(messages []model.Message) {
 		}
 		if slices.ContainsFunc(w.refusals, func(r refusal) bool { return r.call == m.CallID }) {
 			continue
+		}
+		if calls == nil {
+			calls = callsOf(messages)
 		}
 		c := calls[m.CallID]
 		text := m.Text
