@@ -25,7 +25,7 @@ func (c conversation) tidy(ctx context.Context, ask loop.Ask) bool {
 	if !c.s.config().Context.Auto {
 		return false
 	}
-	if w.IsFull(handle) && c.summarise(ctx, ask) {
+	if w.IsFull(handle) && c.summarise(ctx, ask, "").ID != "" {
 		return true
 	}
 	r, before := w.Tidy(cold, handle)
@@ -139,10 +139,10 @@ const maxTurnsNamed = 20
 // handle is the path by which read_file shows the result of a call.
 func handle(call string) string { return outputs.Prefix + outputs.ID(call) }
 
-// rewrote keeps a rewrite of the messages before it, and tells of it.
-func (c conversation) rewrote(r *window.Rewrite, before []model.Message) {
+// rewrote keeps a rewrite of the messages before it, and tells of it under an id.
+func (c conversation) rewrote(r *window.Rewrite, before []model.Message) (id string) {
 	if r == nil {
-		return
+		return ""
 	}
 	s := c.s
 	cleared := r.Cleared(before)
@@ -172,8 +172,9 @@ func (c conversation) rewrote(r *window.Rewrite, before []model.Message) {
 	if n := s.window.Overhead(); r.Through > 0 && r.Size > 0 && n > r.Size/2 {
 		notice += fmt.Sprintf(" The system prompt and the tools alone have about %d: a model that can read more, or fewer MCP servers, would leave room.", n)
 	}
-	id := s.ids.of("compaction")
+	id = s.ids.of("compaction")
 	c.tellOnce(s.record.rewrote(c.number, id, notice, *r), Event{Notice: notice, Compaction: id})
+	return id
 }
 
 // forget has the session's views lose what a rewrite has cleared. No call runs between two requests.

@@ -402,7 +402,10 @@ func (t *Turn) end() {
 	t.kill()
 	t.s.rights.limitTo("")
 	t.s.mu.Lock()
-	t.s.running, t.over = nil, true
+	for _, w := range t.compactions {
+		close(w.done)
+	}
+	t.s.running, t.over, t.compactions = nil, true, nil
 	t.s.mu.Unlock()
 	t.s.working.Done()
 }

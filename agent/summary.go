@@ -27,14 +27,19 @@ func summaryQuestion() string {
 		"beginning with ## :\n" + strings.Join(summaryHeadings(), "\n")
 }
 
-// summarise replaces the conversation by a summary of the model's, and reports whether it has. A bad one is asked for once more.
-func (c conversation) summarise(ctx context.Context, ask loop.Ask) bool {
+// summarise replaces the conversation by a summary of the model's; the zero value is that there is none. A bad one is asked for once more.
+// instructions are a person's, or "".
+func (c conversation) summarise(ctx context.Context, ask loop.Ask, instructions string) Compaction {
+	question := summaryQuestion()
+	if instructions != "" {
+		question += "\nThe user wants it like this: " + instructions
+	}
 	for range 2 {
 		limited, cancel := context.WithTimeout(ctx, summaryTime)
-		text, ok, err := ask(limited, summaryQuestion())
+		text, ok, err := ask(limited, question)
 		cancel()
 		if ctx.Err() != nil {
-			return false
+			return Compaction{}
 		}
 		if err != nil {
 			break
@@ -45,12 +50,11 @@ func (c conversation) summarise(ctx context.Context, ask loop.Ask) bool {
 		facts := c.facts()
 		facts.Summary = text
 		if r, before := c.s.window.Ledger(0, facts, handle); r != nil {
-			c.rewrote(r, before)
-			return true
+			return Compaction{c.rewrote(r, before), "summary", r.Before, r.After}
 		}
 	}
 	c.s.window.Unsummarised()
-	return false
+	return Compaction{}
 }
 
 // isSummary reports whether a text has most of the headings of a summary, and is not as long as a conversation.

@@ -41,6 +41,8 @@ type Turn struct {
 	keeping sync.Mutex // held while they are stored
 	// shortened counts what was done to the present request since the service refused it for its length.
 	shortened int
+	// compactions wait for the next request; under s.mu.
+	compactions []*compaction
 	// budget limits the turn's calls.
 	budget *run.Budget
 	tools  toolset
@@ -116,7 +118,13 @@ func (t *Turn) answer() (StopReason, error) {
 		t.tell(Event{Notice: fmt.Sprintf("The attachment was not sent to the model: %s. It takes text, and images in PNG, JPEG, "+
 			"GIF and WebP of up to limits.maxImageBytes.", strings.Join(unseen, ", "))})
 	}
-	l := &loop.Loop{
+	return t.loop().Run(t.ctx)
+}
+
+// loop is that of the turn.
+func (t *Turn) loop() *loop.Loop {
+	s := t.s
+	return &loop.Loop{
 		Model: t.model, System: s.system, Conversation: conversation{t}, Calls: t.budget,
 		Host: func() *run.Host {
 			h := s.host(t.number, t.began, t.cancel, t.Tools)
@@ -125,7 +133,6 @@ func (t *Turn) answer() (StopReason, error) {
 		},
 		Limits: s.limits, Key: s.window.Key(), Now: s.o.Now, Log: s.o.Log,
 	}
-	return l.Run(t.ctx)
 }
 
 // limits are the configured limits of a turn.
@@ -148,7 +155,7 @@ func (c conversation) BeforeRequest(ctx context.Context, ask loop.Ask) (rewritte
 		c.AddAnswer("", model.Message{Role: model.User, Text: news})
 	}
 	c.shortened = 0
-	return c.tidy(ctx, ask)
+	return c.compactWaiting(ctx, ask) || c.tidy(ctx, ask) // a rewrite each pass
 }
 
 func (c conversation) Since(n int) []model.Message { return c.s.window.Since(n) }

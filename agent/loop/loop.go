@@ -188,7 +188,7 @@ func (l *Loop) endOverBudget() StopReason {
 // request sends one request, runs calls while the answer streams in, and appends the answer and the
 // results to the conversation. more is set if the model waits for the results.
 func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err error) {
-	if l.Conversation.BeforeRequest(ctx, l.ask) {
+	if l.Conversation.BeforeRequest(ctx, l.Ask) {
 		l.messages = nil
 	}
 	host := l.Host()
@@ -219,9 +219,9 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 // answer is a text: ok is false if it was cut or makes calls.
 type Ask func(ctx context.Context, question string) (answer string, ok bool, err error)
 
-// ask is an Ask. The request begins as the next one of the loop would, so that a service finds it
-// in its prompt cache.
-func (l *Loop) ask(ctx context.Context, question string) (answer string, ok bool, err error) {
+// Ask is an Ask, also where the loop does not run. The request begins as the next one of the loop
+// would, so that a service finds it in its prompt cache.
+func (l *Loop) Ask(ctx context.Context, question string) (answer string, ok bool, err error) {
 	host := l.Host()
 	r := l.compose(host.Offering.Of(host.Tools))
 	r.Messages = append(slices.Clone(r.Messages), model.Message{Role: model.User, Text: question})

@@ -91,8 +91,8 @@ func (w *Window) Ledger(try int, facts Facts, handle Handle) (*Rewrite, []model.
 		facts.Summary = w.summary
 	}
 	have, room := w.tokens(), w.gauge.room()
-	if room <= 0 {
-		room = have
+	if room <= 0 || r.Summary != "" {
+		room = have // a person may want a summary long before the window is full
 	}
 	share := 1.0
 	for range try {

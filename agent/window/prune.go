@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -76,6 +77,13 @@ func (w *Window) Prune(handle Handle) (*Rewrite, []model.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.prune(w.tokens()-int64(target*float64(w.gauge.room())), leastGain, handle)
+}
+
+// PruneAll clears all that may be cleared. nil is that nothing can be.
+func (w *Window) PruneAll(handle Handle) (*Rewrite, []model.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.prune(math.MaxInt64, leastGain, handle)
 }
 
 // candidate is a message that can be made shorter.

@@ -152,6 +152,20 @@ type CheckpointsResult struct {
 	Checkpoints []Checkpoint `json:"checkpoints"`
 }
 
+// CompactParams of tandem/session/compact.
+type CompactParams struct {
+	SessionID    string `json:"sessionId"`
+	Instructions string `json:"instructions,omitempty" doc:"What the summary should mind, in a person's words."`
+}
+
+// CompactResult of tandem/session/compact.
+type CompactResult struct {
+	CompactionID string `json:"compactionId,omitempty" doc:"That of the compaction_update; absent where nothing was done."`
+	Kind         string `json:"kind" enum:"none,prune,summary,ledger" doc:"prune cleared results of tools; ledger replaced messages without a summary."`
+	Before       int64  `json:"before" doc:"Tokens of a request, about."`
+	After        int64  `json:"after"`
+}
+
 // RestoreParams of tandem/session/restore.
 type RestoreParams struct {
 	SessionID string `json:"sessionId"`

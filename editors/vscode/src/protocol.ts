@@ -577,6 +577,24 @@ export interface CommandInput {
   hint: string;
 }
 
+/** CompactParams of tandem/session/compact. */
+export interface CompactParams {
+  sessionId: string;
+  /** What the summary should mind, in a person's words. */
+  instructions?: string;
+}
+
+/** CompactResult of tandem/session/compact. */
+export interface CompactResult {
+  /** That of the compaction_update; absent where nothing was done. */
+  compactionId?: string;
+  /** prune cleared results of tools; ledger replaced messages without a summary. */
+  kind: 'none' | 'prune' | 'summary' | 'ledger';
+  /** Tokens of a request, about. */
+  before: number;
+  after: number;
+}
+
 /** ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it. */
 export interface ContentBlock {
   type: 'text' | 'resource_link' | 'resource' | 'image';
@@ -1870,6 +1888,8 @@ export interface ServerRequests {
   'tandem/session/prompt': { params: PromptParams; result: PromptResult };
   /** Adds to the running turn what a person wants to say meanwhile. The model gets it with its next request, after the results of its calls, and there is such a request even where its present answer would have been the last. When it joins it arrives as a user_message_chunk of its own; the answer here comes at once. Where the turn ends before that, cancelled or failed, it joins the conversation all the same, a notice says so, and the model gets it with the next prompt. Where no turn is running, or one is just answering, the error is -32602 no_turn and nothing is kept: send it as a prompt once the last one is answered. */
   'tandem/session/steer': { params: SteerParams; result: Empty };
+  /** Makes the conversation shorter for the model: by a summary that the model writes, or else by clearing old results of tools, which it can read again. The transcript stays as it is. While a turn runs it is done before the next request to the model. A compaction_update and a notice tell of it. -32012 while another one works between two turns. */
+  'tandem/session/compact': { params: CompactParams; result: CompactResult };
   /** How much the session may do unasked: ask, or auto. */
   'tandem/session/setMode': { params: SetModeParams; result: Empty };
   /** What may be meant by an @ and the letters behind it: files and folders of the session's folders, the likeliest first, without what .gitignore excludes; symbols that language servers know, from the second letter on; and the words selection and diagnostics. In a prompt @symbol:NAME is the lines where NAME is defined, @diagnostics what the language servers report, and @selection what is selected in the editor. */

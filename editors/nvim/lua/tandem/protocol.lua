@@ -285,6 +285,18 @@ local M = {}
 ---@class tandem.CommandInput
 ---@field hint string The names of the words that it takes; those in brackets may be left out.
 
+--- CompactParams of tandem/session/compact.
+---@class tandem.CompactParams
+---@field sessionId string
+---@field instructions? string What the summary should mind, in a person's words.
+
+--- CompactResult of tandem/session/compact.
+---@class tandem.CompactResult
+---@field compactionId? string That of the compaction_update; absent where nothing was done.
+---@field kind 'none'|'prune'|'summary'|'ledger' prune cleared results of tools; ledger replaced messages without a summary.
+---@field before integer Tokens of a request, about.
+---@field after integer
+
 --- ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it.
 ---@class tandem.ContentBlock
 ---@field type 'text'|'resource_link'|'resource'|'image'
@@ -1359,6 +1371,7 @@ M.ServerRequests = {
   'tandem/session/restore',
   'tandem/session/prompt',
   'tandem/session/steer',
+  'tandem/session/compact',
   'tandem/session/setMode',
   'tandem/mentions/complete',
   'tandem/session/setModel',
