@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"tandem/agent/loop"
+	"tandem/agent/model"
+	"tandem/agent/store"
 )
 
 // Compaction is what has become of a conversation that a person wanted to be shorter.
@@ -84,6 +86,9 @@ func (t *Turn) compact(ctx context.Context, instructions string) (done Compactio
 		done = c.compactNow(t.ctx, l.Ask, instructions)
 		return "", nil
 	})
+	if r := t.s.record; r.open != nil && t.usage != (model.Usage{}) { // it is no turn's
+		r.add(r.entry(t.number, store.Notice, "", "", body{Usage: &t.usage}))
+	}
 	t.s.outbox.flush()
 	return done, err
 }

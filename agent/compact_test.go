@@ -34,7 +34,8 @@ func TestCompactBetweenTurns(t *testing.T) {
 		}
 		return model.Response{Stop: model.StopEnd}, nil
 	}
-	s, c := keptReader(t, m, 0, nil, nil)
+	st := memory(t)
+	s, c := keptReader(t, m, 0, st, nil)
 	if done, err := s.Compact(t.Context(), ""); err != nil || done.Kind != "none" || m.questions > 0 {
 		t.Errorf("nothing to compact: %+v, %v", done, err)
 	}
@@ -61,6 +62,10 @@ func TestCompactBetweenTurns(t *testing.T) {
 	s.Close()
 	if _, err := s.Compact(t.Context(), ""); !errors.Is(err, ErrClosed) {
 		t.Error(err)
+	}
+	past, err := ReadPast(st, "kept")
+	if err != nil || past.usage.CostUSD != float64(len(m.requests)) || past.turns != 8 {
+		t.Errorf("%v: another process knows of $%g for %d requests, and of %d turns", err, past.usage.CostUSD, len(m.requests), past.turns)
 	}
 }
 
