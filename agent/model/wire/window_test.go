@@ -36,6 +36,7 @@ func TestWindowInRefusals(t *testing.T) {
 		{"lm studio", 400, `{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}`, 4096},
 		{"xai", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131,072 but the request contains 537,812 tokens."}`, 131072},
 		{"mistral", 400, `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_error"}`, 32768},
+		{"copilot", 400, `{"error":{"message":"prompt token count of 140123 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}`, 128000},
 		{"a proxy", 413, `<html><body><h1>413 Request Entity Too Large</h1></body></html>`, 0},
 		{"nobody", 413, ``, 0},
 	} {
