@@ -129,7 +129,7 @@ var mostLines = map[string]int{
 	"lspserver/landing":   176,  // a part of the workspace before
 	"lspserver/delivery":  1132, // a part of the workspace before
 	"lspserver/review":    2340, // what an undo would do is asked before a session goes back; an undo says which text another program has made its own; earlier states of a file are differences, since whole ones were most of the memory of a long session
-	"filetime":            926,  // 845, what waits in a plan, what a change calls when it waits for the editor, WithLock, the third verb of its front door, Revision.Ours, Past, which finds what a revision restores, and that in the ledger
+	"filetime":            1012, // 845, the sources of what was seen and Forget, which the model's window calls, what waits in a plan, what a change calls when it waits for the editor, WithLock, the third verb of its front door, Revision.Ours, Past, which finds what a revision restores, and that in the ledger
 	"filetime/disk":       2095,
 	"all":                 88250, // lspserver/follow has a door of its own; texts and states by what changed; lists write themselves in pieces, and files over 8 MiB are indexed (decisions 139, 140); changes of documents are put in order (decision 145); the command line is parsed in cmd/commandline, which kong did; edits that are told late, and those that wait for one; a question has a reason for a person beside that for the model; the parts of Session, Options, Backend and Env are types, with locks, methods and contracts of their own
 }

@@ -10,6 +10,7 @@ import (
 	"tandem/agent/loop"
 	"tandem/agent/model"
 	"tandem/agent/store"
+	"tandem/agent/window"
 	"tandem/filetime"
 	"tandem/tools"
 	"tandem/tools/run"
@@ -50,6 +51,9 @@ type body struct {
 
 	// Names are the tools of Loaded.
 	Names []string `json:"names,omitempty"`
+
+	// Window is a rewrite of what the model is sent.
+	Window *window.Rewrite `json:"window,omitempty"`
 
 	// Intent is the intent of a notice.
 	Intent int64 `json:"intent,omitempty"`

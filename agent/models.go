@@ -121,6 +121,17 @@ func (m *models) forget() {
 	clear(m.opened)
 }
 
+// window is how many tokens a model can read, 0 if unknown.
+func (m *models) window(name string) int64 {
+	m.mu.Lock()
+	opener := m.opener
+	m.mu.Unlock()
+	if s, ok := opener.(model.Sizer); ok {
+		return s.Window(name)
+	}
+	return 0
+}
+
 // provider is the first part of a model's name, "anthropic" of "anthropic/…" and "script" of "script:…", and the protocol that it
 // speaks.
 func (m *models) provider(name string) [2]string {

@@ -273,7 +273,7 @@ func TestUsageAddsUp(t *testing.T) {
 	})
 	want := model.Usage{Input: 200, CachedInput: 120, CacheWrite: 60, Output: 20, CostUSD: 0.5}
 	seen := &client{}
-	s := session(t, seen, opener{"main": m})
+	s := session(t, seen, nil, func(o *setup) { o.Models = sized{opener{"main": m}, 200_000} })
 	if r := ask(t, s, "go"); r.Usage != want {
 		t.Errorf("%+v", r.Usage)
 	}
@@ -283,10 +283,10 @@ func TestUsageAddsUp(t *testing.T) {
 	var told []string
 	for _, e := range seen.events {
 		if e.Usage != nil {
-			told = append(told, fmt.Sprintf("%g of %g, %d", e.Usage.CostUSD, e.Session.CostUSD, e.Context))
+			told = append(told, fmt.Sprintf("%g of %g, %d of %d", e.Usage.CostUSD, e.Session.CostUSD, e.Context, e.Window))
 		}
 	}
-	if diff := cmp.Diff([]string{"0.25 of 0.25, 110", "0.5 of 0.5, 110", "0.25 of 0.75, 110"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"0.25 of 0.25, 110 of 200000", "0.5 of 0.5, 110 of 200000", "0.25 of 0.75, 110 of 200000"}, told); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"tandem/agent/loop"
 	"tandem/agent/model"
 	"tandem/agent/store"
+	"tandem/agent/window"
 	"tandem/filetime"
 	"tandem/tools"
 	"tandem/tools/run"
@@ -21,7 +23,10 @@ import (
 // Past is a stored session.
 type Past struct {
 	store.Session
-	history []model.Message
+	history []model.Message // what the model is sent
+	full    []model.Message // all messages as they were
+	asked   []asked
+	summary string // the model's last one of the conversation
 	events  []pastEvent
 	blobs   store.Store
 	entries []store.Entry // of ReadPast, for JSONL
@@ -32,6 +37,12 @@ type Past struct {
 	plans   pastPlans
 	loaded  map[string]bool // tools
 	news    string          // for the next request
+}
+
+// asked is what a person has said in a turn.
+type asked struct {
+	turn int
+	text string
 }
 
 // pastEvent is an event, or a call with its events.
@@ -270,6 +281,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 		}
 	}
 	p.history = make([]model.Message, 0, messages)
+	p.full = make([]model.Message, 0, messages)
 	p.events = make([]pastEvent, 0, messages)
 	for i, e := range entries {
 		b := r.bodies[i]
@@ -280,6 +292,7 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 			if b.Message.Role == model.User {
 				p.plans.news = nil
 			}
+			p.full = append(p.full, *b.Message)
 			p.history = append(p.history, *b.Message)
 			p.message(e, *b.Message)
 			for _, c := range b.Message.Calls {
@@ -325,6 +338,13 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 			if text != "" {
 				p.add(Event{Turn: e.Turn, Notice: text})
 			}
+		case store.Window:
+			if b.Window != nil {
+				p.history = rewritten(p.history, *b.Window)
+				p.summary = cmp.Or(b.Window.Summary, p.summary)
+			}
+			p.ids[e.Call] = true
+			p.add(Event{Turn: e.Turn, Notice: e.Text, Compaction: e.Call})
 		case store.Tasks:
 			p.tasks = append([]tools.Task{}, b.Tasks...)
 		}
@@ -338,11 +358,25 @@ func newPast(st store.Store, s store.Session, entries []store.Entry, r *reading)
 	return p
 }
 
+// rewritten is a history after a rewrite, which counts no instructions.
+func rewritten(history []model.Message, r window.Rewrite) []model.Message {
+	var instructions, rest []model.Message
+	for _, m := range history {
+		if m.Role == model.System {
+			instructions = append(instructions, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	return append(instructions, r.Apply(rest)...)
+}
+
 // message adds the events of a message.
 func (p *Past) message(e store.Entry, m model.Message) {
 	switch m.Role {
 	case model.User:
 		if e.Text != "" {
+			p.asked = append(p.asked, asked{e.Turn, e.Text})
 			p.add(Event{Turn: e.Turn, User: e.Text})
 		}
 	case model.Assistant:

@@ -298,6 +298,10 @@ func (s *Session) resume(at Start, key string) {
 		if s.window = window.New(key, past.history, past.usage); past.news != "" {
 			s.window.Note(past.news)
 		}
+		s.window.Recall(past.full, past.summary)
+		for _, a := range past.asked {
+			s.window.Asked(a.turn, a.text)
+		}
 		s.turns, s.tasks.now = past.turns, past.tasks
 		s.ids.use(slices.Collect(maps.Keys(past.ids))...)
 		s.loaded.add(slices.Collect(maps.Keys(past.loaded))...)
@@ -314,6 +318,11 @@ func (s *Session) resume(at Start, key string) {
 		s.record.said(0, m.Text, m)
 	}
 	s.window = window.New(key, history, model.Usage{})
+	for _, m := range history {
+		if m.Role == model.User {
+			s.window.Asked(0, m.Text)
+		}
+	}
 }
 
 // Title is what a person knows the session by; "" before the first prompt.

@@ -24,6 +24,8 @@ type rules struct {
 	// root is the workspace's folder, with symbolic links resolved once its own rules were read.
 	root string
 	read map[string]bool
+	// given are the folders whose rules found has given.
+	given []string
 	// fresh are the folders of seen files that were not checked for rules yet.
 	fresh map[string]bool
 }
@@ -52,9 +54,23 @@ func (r *rules) found(ctx context.Context) string {
 	for _, folder := range prompt.Folders(root, paths) {
 		if rule, ok := r.of(ctx, folder); ok {
 			out = append(out, rule)
+			r.mu.Lock()
+			r.given = append(r.given, folder)
+			r.mu.Unlock()
 		}
 	}
 	return prompt.Rules(out)
+}
+
+// forget has found give again what it has given: the conversation no longer has it.
+func (r *rules) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, folder := range r.given {
+		delete(r.read, folder)
+		r.fresh[folder] = true
+	}
+	r.given = nil
 }
 
 // of gives a folder's rules; ok is false if there are none or they were given before.

@@ -90,6 +90,9 @@ func New(o Options, at Start) (_ *Session, err error) {
 	date := o.Now()
 	s := &Session{o: o, models: newModels(), rights: newRights(o.Cwd, o.Now, o.Keeping.Remember), jobs: jobs.New()}
 	s.outputs.Spill = o.Shared.Scratch
+	if o.Keeping.Store != nil {
+		s.outputs.Recall = s.storedOutput
+	}
 	s.jobs.Changed = func() { s.Tell(Event{Jobs: true}) }
 	env := func() *tools.Env { return s.env(0, run.Call{}, s.Tools) }
 	s.reach = newReach(o, at.More, env, s.planned)
@@ -104,7 +107,11 @@ func New(o Options, at Start) (_ *Session, err error) {
 	}()
 	s.resume(at, fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, o.ID, o.Cwd, date.UnixNano())))[:32])
 	s.Configure(at.Settings)
-	s.recallKeys()
+	if at.Past != nil {
+		s.recallKeys(at.Past.full)
+	} else {
+		s.recallKeys(s.window.Since(0))
+	}
 	s.system = sync.OnceValue(func() string { return s.systemPrompt(date) })
 	if err := s.setMode(cmp.Or(at.Mode, gate.Mode(at.Config.Mode)), at.Mode != ""); err != nil {
 		return nil, err
@@ -176,9 +183,8 @@ func (s *Session) config() config.Config {
 }
 
 // recallKeys has the guard of keys that leave know what the calls of the history have shown of files of keys.
-func (s *Session) recallKeys() {
+func (s *Session) recallKeys(history []model.Message) {
 	shown := map[string]string{}
-	history := s.window.Since(0)
 	for _, m := range history {
 		if m.Role == model.Tool {
 			shown[m.CallID] = m.Text
@@ -246,7 +252,7 @@ func (s *Session) setModel(name string, chosen bool) error {
 	return nil
 }
 
-// History is the conversation so far, without the system prompt. Every call in it has its result.
+// History is the conversation as the model is sent it, without the system prompt. Every call in it has its result.
 func (s *Session) History() []model.Message { return slices.Clone(s.window.Since(0)) }
 
 // Input is a user's message: its Blocks, the editor's context, and a Model that overrides the session's for this prompt
@@ -346,6 +352,7 @@ func (t *Turn) Open(ctx context.Context) error {
 	}
 	s.turns = t.number
 	s.window.Add(t.said)
+	s.window.Asked(t.number, t.shown)
 	s.mu.Unlock()
 	s.see(t.in)
 	title := t.in.Title != "" && s.Title() == ""
@@ -396,7 +403,10 @@ func (t *Turn) end() {
 	t.kill()
 	t.s.rights.limitTo("")
 	t.s.mu.Lock()
-	t.s.running, t.over = nil, true
+	for _, w := range t.compactions {
+		close(w.done)
+	}
+	t.s.running, t.over, t.compactions = nil, true, nil
 	t.s.mu.Unlock()
 	t.s.working.Done()
 }
@@ -563,6 +573,7 @@ func (s *Session) language(turn int, setting string) words.Language {
 
 func (s *Session) env(turn int, call run.Call, set func() *tools.Set) *tools.Env {
 	env := s.reach.env()
+	env.FileTime = env.FileTime.By(call.ID)
 	env.Call, env.Turn, env.Tasks, env.Outputs = call.ID, turn, turnTasks{s, turn, call.ID}, &s.outputs
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -116,6 +116,14 @@ func (o opener) Open(name string) (model.Model, error) {
 func (o opener) Names() []string { return []string{"main"} }
 func (opener) API(string) string { return "" }
 
+// sized is an opener that knows what its models can read.
+type sized struct {
+	opener
+	tokens int64
+}
+
+func (o sized) Window(string) int64 { return o.tokens }
+
 func play(t *testing.T, text string) model.Model {
 	t.Helper()
 	s, err := script.Parse(text)

@@ -76,6 +76,7 @@ func (t *Turn) join() bool {
 	t.steered, t.kept = nil, 0
 	for _, w := range waiting {
 		s.window.Add(w.said)
+		s.window.Asked(t.number, w.shown)
 	}
 	s.mu.Unlock()
 	for _, w := range waiting {

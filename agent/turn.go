@@ -39,6 +39,10 @@ type Turn struct {
 	over    bool
 	kept    int        // the number of steered that are in the store; under s.mu
 	keeping sync.Mutex // held while they are stored
+	// shortened counts what was done to the present request since the service refused it for its length.
+	shortened int
+	// compactions wait for the next request; under s.mu.
+	compactions []*compaction
 	// budget limits the turn's calls.
 	budget *run.Budget
 	tools  toolset
@@ -114,7 +118,13 @@ func (t *Turn) answer() (StopReason, error) {
 		t.tell(Event{Notice: fmt.Sprintf("The attachment was not sent to the model: %s. It takes text, and images in PNG, JPEG, "+
 			"GIF and WebP of up to limits.maxImageBytes.", strings.Join(unseen, ", "))})
 	}
-	l := &loop.Loop{
+	return t.loop().Run(t.ctx)
+}
+
+// loop is that of the turn.
+func (t *Turn) loop() *loop.Loop {
+	s := t.s
+	return &loop.Loop{
 		Model: t.model, System: s.system, Conversation: conversation{t}, Calls: t.budget,
 		Host: func() *run.Host {
 			h := s.host(t.number, t.began, t.cancel, t.Tools)
@@ -123,7 +133,6 @@ func (t *Turn) answer() (StopReason, error) {
 		},
 		Limits: s.limits, Key: s.window.Key(), Now: s.o.Now, Log: s.o.Log,
 	}
-	return l.Run(t.ctx)
 }
 
 // limits are the configured limits of a turn.
@@ -138,12 +147,15 @@ type conversation struct{ *Turn }
 var _ loop.Conversation = conversation{}
 
 // BeforeRequest adds the steered messages, and the rules of folders that the model has reached.
-func (c conversation) BeforeRequest(ctx context.Context) {
+// Old results are cleared where the request would come near the model's window.
+func (c conversation) BeforeRequest(ctx context.Context, ask loop.Ask) (rewritten bool) {
 	c.join()
 	c.s.system() // first, since it reads the workspace's own rules
 	if news := joined(c.s.window.TakeNotes(), c.s.reach.rules.found(ctx)); news != "" {
 		c.AddAnswer("", model.Message{Role: model.User, Text: news})
 	}
+	c.shortened = 0
+	return c.compactWaiting(ctx, ask) || c.tidy(ctx, ask) // a rewrite each pass
 }
 
 func (c conversation) Since(n int) []model.Message { return c.s.window.Since(n) }
@@ -153,10 +165,14 @@ func (c conversation) AddAnswer(text string, messages ...model.Message) {
 	c.s.outbox.barrier(c.s.record.said(c.number, text, messages...))
 }
 
-func (c conversation) AddUsage(u model.Usage) {
+func (c conversation) AddUsage(u model.Usage, overhead int) {
 	c.usage = c.usage.Add(u)
 	all := c.s.window.Use(u)
-	c.tell(Event{Usage: new(c.usage), Session: all, Context: u.Input + u.Output})
+	if cut := c.s.window.Measure(u, overhead, c.s.o.Now()); cut > 0 {
+		c.tell(Event{Notice: fmt.Sprintf("%s reads %d tokens at most and leaves out what is before them. "+
+			"Old results are cleared from now on; to let it read more, raise its context length.", c.name, cut)})
+	}
+	c.tell(Event{Usage: new(c.usage), Session: all, Context: u.Input + u.Output, Window: c.s.window.Size()})
 }
 
 func (c conversation) TryClose() bool               { return c.done() }

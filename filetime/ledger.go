@@ -38,7 +38,7 @@ type span struct{ start, end int }
 
 type view struct {
 	View
-	shown      []span // over Text, sorted, apart
+	shown      map[source][]span // over Text, each list sorted, apart
 	diverged   bool
 	lastOwnRev uint64 // the last own revision that Text holds
 	textRev    uint64 // the latest revision with Text, 0 for none
@@ -48,6 +48,12 @@ type view struct {
 // FileTime keeps the texts of files that the model of one session has seen, and compares them with
 // the present ones. All methods may be called concurrently.
 type FileTime struct {
+	*memory
+	call string // whose result shows what is recorded
+}
+
+// memory is what all the FileTimes of one session have in common.
+type memory struct {
 	files   Files
 	session string
 	observe func(path string)
@@ -55,7 +61,7 @@ type FileTime struct {
 	mu        sync.Mutex
 	views     map[string][]*view   // the oldest first
 	ownEdits  map[string][]ownEdit // the oldest first
-	bytes     map[string][sha256.Size]byte
+	bytes     map[string]shownBytes
 	sent      map[string]*sentLines
 	firstRead map[string]uint64 // the revision at which a file was first read
 }
@@ -64,15 +70,22 @@ type FileTime struct {
 // half-open.
 type sentLines struct {
 	rev   uint64
-	lines []span
+	lines map[source][]span
+}
+
+// shownBytes are those of a file that is no text.
+type shownBytes struct {
+	sum [sha256.Size]byte
+	by  source
 }
 
 // New makes the FileTime of a session. observe, which may be nil, is called with each path that the
 // model sees; it must not block.
 func New(files Files, session string, observe func(path string)) *FileTime {
-	return &FileTime{
-		files: files, session: session, observe: observe, views: map[string][]*view{}, ownEdits: map[string][]ownEdit{}, bytes: map[string][sha256.Size]byte{}, sent: map[string]*sentLines{}, firstRead: map[string]uint64{},
-	}
+	return &FileTime{memory: &memory{
+		files: files, session: session, observe: observe, views: map[string][]*view{}, ownEdits: map[string][]ownEdit{},
+		bytes: map[string]shownBytes{}, sent: map[string]*sentLines{}, firstRead: map[string]uint64{},
+	}}
 }
 
 // WithLock runs change while it has the locks of paths, which are taken in a fixed order. ctx
@@ -114,7 +127,7 @@ func (f *FileTime) UserRanges(s Snapshot) []text.Range {
 // of its bytes.
 func (f *FileTime) ReadBytes(path string, sum [sha256.Size]byte) {
 	f.mu.Lock()
-	f.bytes[path] = sum
+	f.bytes[path] = shownBytes{sum, source{call: f.call}}
 	f.mu.Unlock()
 	if f.observe != nil {
 		f.observe(path)
@@ -135,7 +148,7 @@ func (f *FileTime) AssertBytes(path string, sum [sha256.Size]byte) error {
 			Message: fmt.Sprintf("%s is no text, and nobody has looked at it in this session. Call read_file: it names what the file is, "+
 				"though it cannot show it as text. Then try again.", path),
 		}
-	case was != sum:
+	case was.sum != sum:
 		return &Error{
 			Code: EditConflict, Reason: "changed", Path: path,
 			Message: fmt.Sprintf("%s was changed since you read it. Nothing was done. Read it again with read_file, then try again.", path),
@@ -195,17 +208,18 @@ func (f *FileTime) read(s Snapshot, lines ...span) {
 // recordShown records that ranges of bytes, and whole lines in them, were sent.
 func (f *FileTime) recordShown(s Snapshot, seen []span, lines ...span) {
 	f.mu.Lock()
-	f.see(s, seen)
+	f.see(s, source{call: f.call}, seen)
 	if _, ok := f.firstRead[s.Path]; !ok {
 		f.firstRead[s.Path] = s.Rev
 	}
 	at := f.sent[s.Path]
 	if at == nil || at.rev != s.Rev {
-		at = &sentLines{rev: s.Rev}
+		at = &sentLines{rev: s.Rev, lines: map[source][]span{}}
 		f.sent[s.Path] = at
 	}
 	lines = slices.DeleteFunc(lines, func(l span) bool { return l.end <= l.start })
-	at.lines = mergeSpans(append(at.lines, lines...))
+	by := source{call: f.call}
+	at.lines[by] = mergeSpans(append(at.lines[by], lines...))
 	f.mu.Unlock()
 	if f.observe != nil {
 		f.observe(s.Path)
@@ -218,7 +232,8 @@ func (f *FileTime) Sent(s Snapshot, first, last int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at := f.sent[s.Path]
-	return at != nil && at.rev == s.Rev && slices.ContainsFunc(at.lines, func(r span) bool { return r.start <= first && last < r.end })
+	return at != nil && at.rev == s.Rev &&
+		slices.ContainsFunc(union(at.lines), func(r span) bool { return r.start <= first && last < r.end })
 }
 
 // Since gives what others have changed since the model was last sent the file, which leads to the
@@ -236,7 +251,7 @@ func (f *FileTime) Since(s Snapshot) (text.Set, Author) {
 	return v.Since, v.Author
 }
 
-func (f *FileTime) see(s Snapshot, seen []span) {
+func (f *FileTime) see(s Snapshot, by source, seen []span) {
 	bytes := 0
 	for _, r := range seen {
 		bytes += r.end - r.start
@@ -246,16 +261,16 @@ func (f *FileTime) see(s Snapshot, seen []span) {
 	for i, v := range list {
 		if v.Rev == s.Rev && len(v.Since) == 0 {
 			v.bytes += bytes
-			v.show(seen...)
+			v.show(by, seen...)
 			f.views[s.Path] = append(slices.Delete(list, i, i+1), v) // an old text that holds again is the newest
 			return
 		}
 	}
 	v := &view{View: View{Text: s.Text, Rev: s.Rev}, bytes: bytes, textRev: s.Rev}
 	if n := len(list); n > 0 && list[n-1].Rev == s.Rev {
-		v.shown = carrySpans(list[n-1].shown, list[n-1].Since, false)
+		v.shown = carryShown(list[n-1].shown, list[n-1].Since)
 	}
-	v.show(seen...)
+	v.show(by, seen...)
 	f.keep(s.Path, append(list, v))
 }
 
@@ -301,8 +316,11 @@ func (f *FileTime) Assert(now Snapshot, whole bool) ([]View, error) {
 		return views, nil
 	}
 	what := "has not been read in this session"
-	if whole && len(f.views[path]) > 0 {
+	switch _, known := f.views[path]; {
+	case whole && len(f.views[path]) > 0:
 		what = "has not been read whole in this session"
+	case known:
+		what = "was read, but what you read is no longer in the conversation"
 	}
 	return nil, &Error{
 		Code: NotRead, Reason: "not_read", Path: path,
@@ -333,7 +351,7 @@ func (f *FileTime) Wrote(l LandedFile) {
 	}
 	after := Snapshot{Path: l.Path, Text: l.After, Rev: l.Rev, Exists: true}
 	if l.Created {
-		f.see(after, []span{{0, l.After.Len()}})
+		f.see(after, source{f.call, true}, []span{{0, l.After.Len()}})
 		return
 	}
 	for _, v := range list {
@@ -344,9 +362,9 @@ func (f *FileTime) Wrote(l LandedFile) {
 	// No view could take the edit in: the text after it is a view of its own.
 	v := &view{View: View{Text: l.After, Rev: l.Rev}, textRev: l.Rev}
 	if n := len(list); n > 0 {
-		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
+		v.shown = carryShown(list[n-1].shown, text.Diff(list[n-1].Text, l.After))
 	}
-	v.show(insertedSpans(l.Set)...)
+	v.show(source{f.call, true}, insertedSpans(l.Set)...)
 	f.keep(l.Path, append(list, v))
 	f.advance(l.Path, f.views[l.Path])
 }
@@ -369,17 +387,18 @@ func rename[V any](known map[string]V, from, to string) {
 func (f *FileTime) expectHostEdit(l LandedFile, list []*view) {
 	v := &view{View: View{Text: l.After, Since: l.Set.Inverse(l.Before), Rev: l.Rev}}
 	if n := len(list); n > 0 {
-		v.shown = carrySpans(list[n-1].shown, text.Diff(list[n-1].Text, l.After), false)
+		v.shown = carryShown(list[n-1].shown, text.Diff(list[n-1].Text, l.After))
 	}
-	v.show(insertedSpans(l.Set)...)
+	v.show(source{f.call, true}, insertedSpans(l.Set)...)
 	f.keep(l.Path, append(list, v))
 }
 
-// Knows says that the session has seen a file of this path.
+// Knows says that the session has seen a file of this path, also where its model no longer has it.
 func (f *FileTime) Knows(path string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.views[path]) > 0
+	_, ok := f.views[path]
+	return ok
 }
 
 // Paths lists the files that the session has seen.
@@ -419,7 +438,7 @@ func (v *view) advance(session string, revs []Revision) {
 		v.Rev = r.Rev
 		if r.Author == Agent && r.Session == session {
 			flush()
-			if v.applyOwn(r.Set) {
+			if v.applyOwn(r.Set, r.Call) {
 				v.lastOwnRev = r.Rev
 				continue
 			}
@@ -440,7 +459,7 @@ func (v *view) advance(session string, revs []Revision) {
 
 // applyOwn takes an edit of the session's own into Text, so that Text is what the model believes;
 // false where others' text stands in its way.
-func (v *view) applyOwn(set text.Set) bool {
+func (v *view) applyOwn(set text.Set, call string) bool {
 	now := v.Since.Apply(v.Text)
 	// The edit may have landed within what was typed, where that was compared as the lines that it
 	// makes further down.
@@ -457,25 +476,33 @@ func (v *view) applyOwn(set text.Set) bool {
 	if !since.Apply(next).Equal(then) {
 		since = text.Diff(next, then)
 	}
-	v.shown = carrySpans(v.shown, back.Set, true)
+	v.shown = carryShown(v.shown, back.Set)
 	v.Text, v.Since = next, since
-	v.show(span{})
+	if own := insertedSpans(back.Set); len(own) > 0 {
+		v.show(source{call, true}, own...)
+	} else {
+		v.settle()
+	}
 	if v.textRev = 0; len(since) == 0 {
 		v.textRev = v.Rev
 	}
 	return true
 }
 
-// show adds spans and settles what Whole says.
-func (v *view) show(spans ...span) {
-	for _, s := range spans {
-		if s.end > s.start {
-			v.shown = append(v.shown, s)
-		}
+// show adds spans of a source.
+func (v *view) show(by source, spans ...span) {
+	if v.shown == nil {
+		v.shown = map[source][]span{}
 	}
-	v.shown = mergeSpans(v.shown)
-	size := v.Text.Len()
-	v.Whole = size == 0 || len(v.shown) == 1 && v.shown[0].start == 0 && v.shown[0].end == size
+	spans = slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return s.end <= s.start })
+	v.shown[by] = mergeSpans(append(v.shown[by], spans...))
+	v.settle()
+}
+
+// settle brings Whole up to date.
+func (v *view) settle() {
+	size, all := v.Text.Len(), union(v.shown)
+	v.Whole = size == 0 || len(all) == 1 && all[0].start == 0 && all[0].end == size
 }
 
 // mergeSpans sorts spans and joins those that touch.

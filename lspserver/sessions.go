@@ -34,6 +34,7 @@ func (s *server) sessionRoutes(r *wire.Router) {
 	handle(r, protocol.SessionRestore, s.restoreSession)
 	handleInOrder(r, protocol.SessionPrompt, s.prompt)
 	handleInOrder(r, protocol.SessionSteer, s.steer)
+	handle(r, protocol.SessionCompact, s.compact)
 	handleNote(r, protocol.SessionCancel, s.cancel)
 	handle(r, protocol.SessionSetMode, s.setMode)
 	handle(r, protocol.SessionSetModel, s.setModel)
@@ -143,6 +144,18 @@ func attentionOf(m *protocol.PromptMeta) *backend.Attention {
 	out := &backend.Attention{URI: says.URI, Cursor: fromPosition(says.Cursor), Visible: fromRange(says.Visible), Selection: fromRange(says.Selection)}
 	out.Path, _ = pathOf(says.URI)
 	return out
+}
+
+func (s *server) compact(ctx context.Context, p protocol.CompactParams) (protocol.CompactResult, error) {
+	se, err := s.b.Find(p.SessionID)
+	if err != nil {
+		return protocol.CompactResult{}, err
+	}
+	done, err := se.Compact(ctx, p.Instructions)
+	if err != nil {
+		return protocol.CompactResult{}, backend.Refused(err)
+	}
+	return protocol.CompactResult{CompactionID: done.ID, Kind: done.Kind, Before: done.Before, After: done.After}, nil
 }
 
 // steer queues the message before later messages are handled. The reply follows once it is stored.

@@ -62,6 +62,8 @@ type Config struct {
 	Writes string `json:"writes" enum:"byFile,serial" ws:"free"`
 	// Which commands may run at the same time: those that provably only read, or none.
 	Shell string `json:"shell" enum:"readOnlyTogether,serial" ws:"free"`
+	// What becomes of old results of tools when the model's context window fills up.
+	Context Context `json:"context"`
 	// Tools that the model gets only when it searches for them.
 	DeferTools DeferTools `json:"deferTools" ws:"free"`
 	// Repetition of what failed for a reason that may pass: of a model request before its answer began, and of a call of a tool that
@@ -107,6 +109,12 @@ type Permissions struct {
 
 // Rule names calls.
 type Rule = rule.Rule
+
+// Context is what becomes of a long conversation.
+type Context struct {
+	// Clear old results of tools before the context window is full; false waits until the service refuses a request.
+	Auto bool `json:"auto"`
+}
 
 // DeferTools says when tools are deferred.
 type DeferTools struct {
@@ -218,6 +226,9 @@ type Provider struct {
 	CAFile string `json:"caFile"`
 	// Prices of its models, by name, that are unknown or have changed.
 	Prices map[string]Price `json:"prices"`
+	// Context windows of its models in tokens, by name, such as {"qwen3:8b": 32768}: how much a model can read. Where it is
+	// known, old results of tools are cleared before the window is full; else after the service has refused a request.
+	Windows map[string]int `json:"windows"`
 }
 
 // WebSearch is a service that searches the web.
@@ -315,7 +326,7 @@ type Log struct {
 func Default() Config {
 	return Config{
 		Mode: "ask", Toolset: "all", RequireRead: true, ClosedFiles: "auto", Apply: "auto", Review: "after", Coerce: "auto",
-		Writes: "byFile", Shell: "readOnlyTogether", DeferTools: DeferTools{Threshold: 24}, Messages: "auto",
+		Writes: "byFile", Shell: "readOnlyTogether", Context: Context{Auto: true}, DeferTools: DeferTools{Threshold: 24}, Messages: "auto",
 		Retry:   Retry{Attempts: 3, BackoffMs: 200},
 		Sandbox: Sandbox{Level: "auto", Network: "loopback"}, Commands: Commands{Capabilities: "drop"},
 		Budget: Budget{MaxTurnRequests: 100},

@@ -74,6 +74,7 @@ func loosenings() map[string][2]string {
 		"hooks.turnEnd":           {`[]`, `[{"command": ["sh"]}]`},
 		"plugins":                 {`[]`, `["evil"]`},
 		"stateDir":                {`"/mine"`, `"/evil"`},
+		"context.auto":            {`false`, `true`},
 		"log.level":               {`"info"`, `"debug"`},
 		"log.file":                {`"/mine"`, `"/evil"`},
 

@@ -62,6 +62,9 @@ func (a *answer) delta(d model.Delta) {
 	}
 }
 
+// isEmpty reports whether nothing of the answer has come.
+func (a *answer) isEmpty() bool { return a.text.Len()+len(a.thoughts)+len(a.pending) == 0 }
+
 func (a *answer) callDelta(d model.CallDelta) {
 	c := a.callOf(d)
 	if d.Extra != nil {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"tandem/agent/model"
@@ -29,12 +30,15 @@ type Event struct {
 	// Partial is the raw text of a call's arguments while they stream in; Call is the call.
 	Partial string
 	// Usage is the turn's so far, Session the session's, Context the tokens of the last request and
-	// its answer.
+	// its answer, Window how many the model can read, 0 if unknown.
 	Usage   *model.Usage
 	Session model.Usage
 	Context int64
+	Window  int64
 	Notice  string
-	Mode    string
+	// Compaction is the id of a rewrite of what the model is sent, which Notice tells of.
+	Compaction string
+	Mode       string
 	// Late is a call that ended before it was known whether its edit landed, and it has.
 	Late string
 	// Hunks are the files whose hunks to review have changed.
@@ -63,19 +67,24 @@ const (
 	Failed          StopReason = "error"
 )
 
-// Conversation is the append-only message history that a loop extends. BeforeRequest, Since,
-// AddAnswer, AddUsage and TryClose are called one at a time, the others also while the model
-// streams and calls run.
+// Conversation is the message history that a loop extends. It is append-only between two rewrites.
+// BeforeRequest, Shorten, Since, AddAnswer, AddUsage and TryClose are called one at a time, the
+// others also while the model streams and calls run.
 type Conversation interface {
 	// BeforeRequest adds the messages that precede the next request: the user's steering, and rules
-	// of folders that the model has reached.
-	BeforeRequest(ctx context.Context)
+	// of folders that the model has reached. It reports whether it has rewritten earlier ones. ask
+	// asks the model something about the conversation.
+	BeforeRequest(ctx context.Context, ask Ask) (rewritten bool)
+	// Shorten is called with the error of a request. It reports whether the conversation was too
+	// long and is shorter now, so that the request may be sent again.
+	Shorten(ctx context.Context, err error) bool
 	// Since gives the messages from index n on.
 	Since(n int) []model.Message
 	// AddAnswer adds a model's answer and the results of its calls. text is the text of the answer.
 	AddAnswer(text string, messages ...model.Message)
-	// AddUsage adds to the conversation's tokens and cost.
-	AddUsage(u model.Usage)
+	// AddUsage adds to the conversation's tokens and cost. overhead are the bytes of the system
+	// prompt and the tools of the request.
+	AddUsage(u model.Usage, overhead int)
 	// TryClose closes the queue of steering messages if it is empty, and reports whether it did.
 	// Once closed, it takes no message for this loop.
 	TryClose() bool
@@ -181,16 +190,22 @@ func (l *Loop) endOverBudget() StopReason {
 // request sends one request, runs calls while the answer streams in, and appends the answer and the
 // results to the conversation. more is set if the model waits for the results.
 func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err error) {
-	l.Conversation.BeforeRequest(ctx)
+	if l.Conversation.BeforeRequest(ctx, l.Ask) {
+		l.messages = nil
+	}
 	host := l.Host()
 	host.Schedule.Budget = l.Calls
 	offer := host.Offering.Of(host.Tools)
 	a := &answer{loop: l, ctx: ctx, tools: host.Tools, stream: run.NewStream(ctx, host)}
 	resp, err = l.stream(ctx, a, offer)
+	for err != nil && ctx.Err() == nil && a.isEmpty() && l.Conversation.Shorten(ctx, err) {
+		l.messages = nil
+		resp, err = l.stream(ctx, a, offer)
+	}
 	results := a.stream.Wait()
 	if resp.Usage != (model.Usage{}) {
 		l.usage = l.usage.Add(resp.Usage)
-		l.Conversation.AddUsage(resp.Usage)
+		l.Conversation.AddUsage(resp.Usage, l.overhead())
 	}
 	for _, c := range a.pending {
 		if c.submitIndex < 0 {
@@ -200,6 +215,32 @@ func (l *Loop) request(ctx context.Context) (resp model.Response, more bool, err
 	more = err == nil && resp.Stop == model.StopCalls && len(a.pending) > 0
 	l.Conversation.AddAnswer(a.text.String(), a.messages(results)...)
 	return resp, more, err
+}
+
+// Ask sends the conversation with a question behind it, which does not become a part of it. The
+// answer is a text: ok is false if it was cut or makes calls.
+type Ask func(ctx context.Context, question string) (answer string, ok bool, err error)
+
+// Ask is an Ask, also where the loop does not run. The request begins as the next one of the loop
+// would, so that a service finds it in its prompt cache.
+func (l *Loop) Ask(ctx context.Context, question string) (answer string, ok bool, err error) {
+	host := l.Host()
+	r := l.compose(host.Offering.Of(host.Tools))
+	r.Messages = append(slices.Clone(r.Messages), model.Message{Role: model.User, Text: question})
+	var text strings.Builder
+	calls := false
+	resp, err := l.send(ctx, r, func(d model.Delta) {
+		text.WriteString(d.Text)
+		calls = calls || d.Call != nil
+		if d.Notice != "" {
+			l.notify("%s", d.Notice)
+		}
+	})
+	if resp.Usage != (model.Usage{}) {
+		l.usage = l.usage.Add(resp.Usage)
+		l.Conversation.AddUsage(resp.Usage, l.overhead())
+	}
+	return text.String(), err == nil && !calls && resp.Stop == model.StopEnd, err
 }
 
 // isOverBudget reports whether the cost limit is reached and notifies the user, also once if the
@@ -219,15 +260,20 @@ func (l *Loop) isOverBudget() bool {
 	return false
 }
 
-// stream sends the request. A panic of the driver becomes the error of the request.
-func (l *Loop) stream(ctx context.Context, a *answer, offer tools.Offer) (resp model.Response, err error) {
+// stream sends the request of an answer.
+func (l *Loop) stream(ctx context.Context, a *answer, offer tools.Offer) (model.Response, error) {
+	return l.send(ctx, l.compose(offer), a.delta)
+}
+
+// send sends a request. A panic of the driver becomes the error of the request.
+func (l *Loop) send(ctx context.Context, r model.Request, on func(model.Delta)) (resp model.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			l.Log.Error("model driver panicked", "model", l.Model.Name(), "panic", v, "stack", string(debug.Stack()))
 			err = &model.Error{Kind: "bad_response", Message: fmt.Sprintf("The driver of %s failed: %v.", l.Model.Name(), v)}
 		}
 	}()
-	return model.Bounded(l.Model).Stream(ctx, l.compose(offer), a.delta)
+	return model.Bounded(l.Model).Stream(ctx, r, on)
 }
 
 func (l *Loop) compose(offer tools.Offer) model.Request {
@@ -239,6 +285,14 @@ func (l *Loop) compose(offer tools.Offer) model.Request {
 		l.offer, l.toolSpecs = offer, toolSpecsOf(offer)
 	}
 	return model.Request{Messages: l.messages[:len(l.messages):len(l.messages)], Session: l.Key, Tools: l.toolSpecs}
+}
+
+// overhead are the bytes of the system prompt and the tools.
+func (l *Loop) overhead() (n int) {
+	for _, s := range l.toolSpecs {
+		n += len(s.Name) + len(s.Description) + len(s.Parameters)
+	}
+	return n + len(l.System())
 }
 
 // toolSpecsOf describes the offered tools to a model.

@@ -3,6 +3,7 @@ package loop_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -29,18 +30,30 @@ type memory struct {
 	calls    int
 }
 
-func (m *memory) BeforeRequest(context.Context) {
+func (m *memory) BeforeRequest(context.Context, loop.Ask) bool {
 	if len(m.later) > 0 {
 		m.messages = append(m.messages, model.Message{Role: model.User, Text: m.later[0]})
 		m.later = m.later[1:]
 	}
+	return false
 }
+
+// Shorten drops the oldest message of a conversation that is too long.
+func (m *memory) Shorten(_ context.Context, err error) bool {
+	var e *model.Error
+	if !errors.As(err, &e) || e.Kind != "context_window" || len(m.messages) == 1 {
+		return false
+	}
+	m.messages = m.messages[1:]
+	return true
+}
+
 func (m *memory) Since(n int) []model.Message { return slices.Clone(m.messages[n:]) }
 func (m *memory) AddAnswer(_ string, messages ...model.Message) {
 	m.messages = append(m.messages, messages...)
 }
-func (m *memory) AddUsage(u model.Usage) { m.used = m.used.Add(u) }
-func (m *memory) TryClose() bool         { return len(m.later) == 0 }
+func (m *memory) AddUsage(u model.Usage, _ int) { m.used = m.used.Add(u) }
+func (m *memory) TryClose() bool                { return len(m.later) == 0 }
 func (m *memory) CallID(wanted string) string {
 	m.calls++
 	return fmt.Sprintf("%s#%d", cmp.Or(wanted, "call"), m.calls)
@@ -154,6 +167,45 @@ func TestConversationInMemory(t *testing.T) {
 	}
 	if mem.used.Input != 30 {
 		t.Errorf("30 tokens were read, and %d are known", mem.used.Input)
+	}
+}
+
+// TestRefusedRequestIsSentShorter sends a request that was refused for its length again as long as it becomes shorter, unless its answer has
+// begun; other errors are the turn's.
+func TestRefusedRequestIsSentShorter(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		fits     int // messages that the model takes
+		kind     string
+		text     string // that comes before the error
+		stop     loop.StopReason
+		requests int
+	}{
+		{"fits", 3, "context_window", "", loop.EndTurn, 1},
+		{"once", 2, "context_window", "", loop.EndTurn, 2},
+		{"twice", 1, "context_window", "", loop.EndTurn, 3},
+		{"never", 0, "context_window", "", loop.Failed, 3},
+		{"another error", 0, "overloaded", "", loop.Failed, 1},
+		{"in the middle of an answer", 0, "context_window", "Half", loop.Failed, 1},
+	} {
+		mem := &memory{messages: []model.Message{{Role: model.User, Text: "a"}, {Role: model.Assistant, Text: "b"}, {Role: model.User, Text: "c"}}}
+		m := &scripted{}
+		m.steps = append(m.steps, func(emit func(model.Delta)) (model.Response, error) {
+			sent := m.requests[len(m.requests)-1].Messages
+			if sent[0].Text != "system" || sent[len(sent)-1].Text != "c" {
+				t.Errorf("%s: sent %+v", c.name, sent)
+			}
+			if len(sent)-1 <= c.fits {
+				return says("Done.", model.StopEnd)(emit)
+			}
+			if c.text != "" {
+				emit(model.Delta{Text: c.text})
+			}
+			return model.Response{}, &model.Error{Kind: c.kind, Message: "No."}
+		})
+		if stop, err := newLoop(t, m, mem).Run(t.Context()); stop != c.stop || len(m.requests) != c.requests || (err != nil) != (stop == loop.Failed) {
+			t.Errorf("%s: %s after %d requests, %v", c.name, stop, len(m.requests), err)
+		}
 	}
 }
 

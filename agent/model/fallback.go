@@ -66,8 +66,9 @@ func (f *fallbacks) Stream(ctx context.Context, r Request, on func(Delta)) (Resp
 		if first == nil {
 			first = err
 		}
-		if hasOutput || ctx.Err() != nil || !errors.As(err, new(*Error)) {
-			return Response{}, err
+		var e *Error
+		if hasOutput || ctx.Err() != nil || !errors.As(err, &e) || e.Kind == "context_window" {
+			return Response{}, err // a request that is too long is made shorter by its caller
 		}
 		failures = append(failures, err.Error())
 		f.mu.Lock()

@@ -33,6 +33,7 @@ func (m *named) Stream(_ context.Context, _ Request, on func(Delta)) (Response, 
 
 func TestFallbacks(t *testing.T) {
 	down := &Error{Kind: "overloaded", Message: "Down."}
+	long := &Error{Kind: "context_window", Message: "Too long."}
 	for _, c := range []struct {
 		name   string
 		first  named
@@ -49,6 +50,8 @@ func TestFallbacks(t *testing.T) {
 		{"none that can be opened", named{err: down}, []*named{{name: "lost"}}, "[Lost.]", down, "a "},
 		{"itself", named{err: down}, []*named{{name: "a"}}, "", down, "a "},
 		{"after words", named{err: down, text: "Half"}, []*named{{name: "b"}}, "Half", down, "a "},
+		{"too long a request", named{err: long}, []*named{{name: "b"}}, "", long, "a "},
+		{"too long for the next one", named{err: down}, []*named{{name: "b", err: long}, {name: "c"}}, "[Down. b answers instead.]", long, "a b "},
 		{"cancelled", named{err: context.Canceled}, []*named{{name: "b"}}, "", context.Canceled, "a "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

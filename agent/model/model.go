@@ -285,6 +285,9 @@ type Error struct {
 	// for none.
 	Retryable bool
 	After     time.Duration
+	// Window is the number of tokens that the model can read, where an error of kind
+	// "context_window" names it; else 0.
+	Window int64
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -297,4 +300,10 @@ type Opener interface {
 	Names() []string
 	// API is the protocol of a provider, as in its configuration; "" if unknown.
 	API(provider string) string
+}
+
+// Sizer is an Opener that knows how much its models can read.
+type Sizer interface {
+	// Window is the context window of a model in tokens, 0 if unknown. It sends no request.
+	Window(name string) int64
 }

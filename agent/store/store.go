@@ -84,6 +84,9 @@ const (
 	// Plan is a change that waits for the user, or what became of one: the blobs are the texts that
 	// its edits are over.
 	Plan Kind = "plan"
+	// Window is a rewrite of what the model is sent of the messages before it, which stay. Its Call
+	// is an id of its own.
+	Window Kind = "window"
 	// Audit is a record of the audit. It has its own list, and is not among the session's entries.
 	// It outlives the session, without its Text.
 	Audit Kind = "audit"

@@ -20,6 +20,12 @@ type Window struct {
 	messages []model.Message
 	used     model.Usage
 	notes    []string // for the next request
+	gauge    gauge
+	asked    []said
+	refusals []refusal
+	summary  string
+	// unsummarised is set once the model could not summarise the conversation as it is.
+	unsummarised bool
 }
 
 // New makes the window of a conversation that goes on from a history, which has used something before. The system messages in it are

@@ -75,7 +75,8 @@ type clientCapabilities struct {
 		WriteTextFile bool `json:"writeTextFile"`
 	} `json:"fs"`
 	Session struct {
-		Notices *struct{} `json:"notices"`
+		Notices    *struct{} `json:"notices"`
+		Compaction *struct{} `json:"compaction"`
 	} `json:"session"`
 }
 
@@ -116,7 +117,7 @@ func (f face) View(se *backend.Session) backend.View {
 	s, id := f.s, se.ID()
 	return &view{Stream: updates.New(updates.Options{
 		Send: func(u protocol.Update) {
-			if p, ok := updatePayload(u, s.client.Session.Notices != nil); ok {
+			if p, ok := updatePayload(u, s.client.Session.Notices != nil, s.client.Session.Compaction != nil); ok {
 				s.update(id, p)
 			}
 		},

@@ -58,12 +58,19 @@ type (
 	}
 )
 
-// updatePayload converts an update to the protocol's form; ok is false if it has none. notices is
-// set if the client supports notices.
-func updatePayload(u protocol.Update, notices bool) (out any, ok bool) {
+// updatePayload converts an update to the protocol's form; ok is false if it has none. notices and
+// compaction are set if the client supports these.
+func updatePayload(u protocol.Update, notices, compaction bool) (out any, ok bool) {
 	switch u.SessionUpdate {
+	case "compaction_update":
+		if !compaction {
+			return nil, false
+		}
 	case "usage_update":
-		return nil, false // it requires the size of the model's window, which is unknown; the answer to the prompt has the usage
+		if u.Size == 0 {
+			return nil, false // the protocol requires it
+		}
+		u.Usage = nil // the answer to the prompt has it
 	case "notice":
 		block, _ := u.Content.(protocol.ContentBlock) // turn boundaries are for clients that know Tandem
 		title, rest, _ := strings.Cut(strings.TrimSpace(block.Text), "\n")

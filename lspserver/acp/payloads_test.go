@@ -48,9 +48,20 @@ func TestFindingL10Payloads(t *testing.T) {
 			protocol.Update{SessionUpdate: "notice", Content: map[string]string{"type": "text", "text": ""}},
 			"",
 		},
+		{
+			"a compaction", true,
+			protocol.Update{SessionUpdate: "compaction_update", CompactionID: "c", Status: "completed"},
+			`{"sessionUpdate":"compaction_update","status":"completed","compactionId":"c"}`,
+		},
+		{"a compaction that was not declared", false, protocol.Update{SessionUpdate: "compaction_update", CompactionID: "c", Status: "completed"}, ""},
 		{"usage without a size", true, protocol.Update{SessionUpdate: "usage_update", Used: 5, Usage: &protocol.Usage{}}, ""},
+		{
+			"usage", true,
+			protocol.Update{SessionUpdate: "usage_update", Used: 5, Size: 9, Usage: &protocol.Usage{}, Cost: &protocol.Cost{Amount: 0.5, Currency: "USD"}},
+			`{"sessionUpdate":"usage_update","used":5,"size":9,"cost":{"amount":0.5,"currency":"USD"}}`,
+		},
 	} {
-		out, ok := updatePayload(tt.u, tt.notices)
+		out, ok := updatePayload(tt.u, tt.notices, tt.notices)
 		if ok != (tt.want != "") {
 			t.Errorf("%s: said is %v", tt.name, ok)
 		}
@@ -73,7 +84,7 @@ func TestContentOfOtherTypes(t *testing.T) {
 	u, _ := updatePayload(protocol.Update{SessionUpdate: "tool_call_update", ToolCallID: "c", Content: []protocol.ToolContent{
 		{Type: "content", Content: &protocol.ContentBlock{Type: "image", MimeType: "image/png", Data: "eA=="}},
 		{Type: "content", Content: &protocol.ContentBlock{Type: "text"}},
-	}}, false)
+	}}, false, false)
 	raw, err := json.Marshal(u.(protocol.Update).Content)
 	const want = `[{"type":"content","content":{"type":"image","mimeType":"image/png","data":"eA=="}},{"type":"content","content":{"type":"text","text":""}}]`
 	if err != nil || string(raw) != want {

@@ -206,6 +206,11 @@ var (
 			"notice says so, and the model gets it with the next prompt. Where no turn is running, or one is just "+
 			"answering, the error is -32602 no_turn and nothing is kept: send it as a prompt once the last one is "+
 			"answered.")
+	SessionCompact = ask[CompactParams, CompactResult]("tandem/session/compact",
+		"Makes the conversation shorter for the model: by a summary that the model writes, or else by clearing old "+
+			"results of tools, which it can read again. The transcript stays as it is. While a turn runs it is done before "+
+			"the next request to the model. A compaction_update and a notice tell of it. -32012 while another one works "+
+			"between two turns.")
 	SessionCancel = tell[SessionParams]("tandem/session/cancel",
 		"Ends the running turn; its prompt is answered with stopReason \"cancelled\".")
 	SessionSetMode = ask[SetModeParams, Empty]("tandem/session/setMode",
@@ -240,7 +245,7 @@ var (
 
 func sessions() []route {
 	return []route{
-		SessionNew, SessionList, SessionLoad, SessionFork, SessionCheckpoints, SessionRestore, SessionPrompt, SessionSteer, SessionCancel, SessionSetMode,
+		SessionNew, SessionList, SessionLoad, SessionFork, SessionCheckpoints, SessionRestore, SessionPrompt, SessionSteer, SessionCompact, SessionCancel, SessionSetMode,
 		MentionsComplete, SessionSetModel, SessionClose, SessionDelete, SessionRename, SessionSearch, SessionExport,
 		SessionUpdate, SessionRequestPermission, SessionClarify, SessionResolved,
 	}

@@ -152,6 +152,20 @@ type CheckpointsResult struct {
 	Checkpoints []Checkpoint `json:"checkpoints"`
 }
 
+// CompactParams of tandem/session/compact.
+type CompactParams struct {
+	SessionID    string `json:"sessionId"`
+	Instructions string `json:"instructions,omitempty" doc:"What the summary should mind, in a person's words."`
+}
+
+// CompactResult of tandem/session/compact.
+type CompactResult struct {
+	CompactionID string `json:"compactionId,omitempty" doc:"That of the compaction_update; absent where nothing was done."`
+	Kind         string `json:"kind" enum:"none,prune,summary,ledger" doc:"prune cleared results of tools; ledger replaced messages without a summary."`
+	Before       int64  `json:"before" doc:"Tokens of a request, about."`
+	After        int64  `json:"after"`
+}
+
 // RestoreParams of tandem/session/restore.
 type RestoreParams struct {
 	SessionID string `json:"sessionId"`
@@ -329,7 +343,7 @@ type UpdateParams struct {
 
 // Update is one piece of news; SessionUpdate says which of the fields it has.
 type Update struct {
-	SessionUpdate string      `json:"sessionUpdate" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update or notice. Others may follow."`
+	SessionUpdate string      `json:"sessionUpdate" doc:"user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update, compaction_update or notice. Others may follow."`
 	Content       any         `json:"content,omitzero" as:"ContentBlock,[]ToolContent" doc:"A block of a message or a notice, a list for a tool call."`
 	ToolCallID    string      `json:"toolCallId,omitempty"`
 	Title         string      `json:"title,omitempty"`
@@ -343,6 +357,8 @@ type Update struct {
 	Entries       []PlanEntry `json:"entries,omitzero" doc:"Of a plan: all of it as it is now."`
 	Usage         *Usage      `json:"usage,omitempty" doc:"Of the turn so far, in a usage_update."`
 	Used          int64       `json:"used,omitzero" doc:"Tokens of the conversation as the model has read it last, in a usage_update."`
+	Size          int64       `json:"size,omitzero" doc:"Tokens that the model can read at most, in a usage_update, where that is known."`
+	CompactionID  string      `json:"compactionId,omitempty" doc:"Of a compaction_update, whose status is completed: from here on the model is sent less of what was before. A notice with the figures follows."`
 	Cost          *Cost       `json:"cost,omitempty" doc:"Of the session so far, in a usage_update, where the price is known."`
 	Meta          *Meta       `json:"_meta,omitempty"`
 }

@@ -119,9 +119,12 @@ func (u *Stream) on(e agent.Event) {
 			Meta: &protocol.Meta{Tandem: protocol.UpdateMeta{Turn: e.Turn, Phase: "result", Late: true}},
 		}, nil)
 	case e.Usage != nil:
-		up := protocol.Update{SessionUpdate: "usage_update", Usage: new(Usage(*e.Usage)), Used: e.Context, Cost: Cost(e.Session)}
+		up := protocol.Update{SessionUpdate: "usage_update", Usage: new(Usage(*e.Usage)), Used: e.Context, Size: e.Window, Cost: Cost(e.Session)}
 		u.now(up, nil)
 	case e.Notice != "":
+		if e.Compaction != "" {
+			u.now(protocol.Update{SessionUpdate: "compaction_update", CompactionID: e.Compaction, Status: "completed"}, nil)
+		}
 		u.now(protocol.Update{SessionUpdate: "notice", Content: Text(show.Visible(e.Notice, true))}, nil)
 	case e.Mode != "":
 		u.now(protocol.Update{SessionUpdate: "current_mode_update", CurrentModeID: e.Mode}, nil)

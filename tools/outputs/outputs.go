@@ -25,7 +25,7 @@ const (
 )
 
 // ErrGone is the error for an output that was dropped after later ones, or that an earlier process
-// kept.
+// kept and Recall does not find.
 var ErrGone = errors.New("the output is not kept any more")
 
 // File is a temporary file without a name. Its content is gone once it is closed.
@@ -41,6 +41,8 @@ type Outputs struct {
 	// Spill makes a file for outputs, so that a session at rest holds none of them in memory. Where
 	// it is nil or fails, memory has the latest ones.
 	Spill func() (File, error)
+	// Recall finds an answer that is not here in what is kept of the session elsewhere; may be nil.
+	Recall func(id string) (text string, ok bool)
 
 	mu     sync.Mutex
 	list   []*output // the oldest first
@@ -169,6 +171,16 @@ func (o *Outputs) drop(which func(*output) bool) {
 
 // Get gives the text of an output. The error is ErrGone, or that of its file.
 func (o *Outputs) Get(id string) (string, error) {
+	text, err := o.get(id)
+	if errors.Is(err, ErrGone) && o.Recall != nil {
+		if old, ok := o.Recall(id); ok {
+			return Lines(old), nil
+		}
+	}
+	return text, err
+}
+
+func (o *Outputs) get(id string) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := slices.IndexFunc(o.list, func(p *output) bool { return p.id == id })
@@ -185,6 +197,13 @@ func (o *Outputs) Get(id string) (string, error) {
 		return "", err
 	}
 	return b.String(), nil
+}
+
+// Has reports whether an output is kept here.
+func (o *Outputs) Has(id string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.ContainsFunc(o.list, func(p *output) bool { return p.id == id })
 }
 
 // Close forgets all outputs. None is kept any more.

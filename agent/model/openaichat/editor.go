@@ -60,10 +60,15 @@ func (m *editor) Stream(ctx context.Context, r model.Request, on func(model.Delt
 		return model.Response{}, &model.Error{
 			Kind: "cut", Message: fmt.Sprintf("The editor's model has been silent for %s.", m.idle),
 		}
-	case errors.As(err, &known):
-		return model.Response{}, known
 	case err != nil:
-		return model.Response{}, &model.Error{Kind: "http", Message: fmt.Sprintf("The editor's model failed: %v.", err)}
+		failed := model.Error{Kind: "http", Message: fmt.Sprintf("The editor's model failed: %v.", err)}
+		if errors.As(err, &known) {
+			failed = *known
+		}
+		if wire.TooLong(err.Error()) {
+			failed.Kind, failed.Window = "context_window", wire.WindowIn(err.Error())
+		}
+		return model.Response{}, &failed
 	}
 	return a.end(lent)
 }

@@ -54,6 +54,8 @@ func TestEditor(t *testing.T) {
 		{"refused", `[{"text":"No."}]`, model.Lent{StopReason: "refusal"}, nil, "text No.\n= refusal; in 0 (cached 0, written 0), out 0, $0.0000; " +
 			"The editor's model declined to answer.\n"},
 		{"broken off", `[{"text":"Half"}]`, model.Lent{StopReason: "error"}, nil, "text Half\n! cut 0: The editor's model broke off: error.\n"},
+		{"too long", `[]`, model.Lent{}, errors.New("Message exceeds token limit"), "! context_window 0: The editor's model failed: Message exceeds token limit.\n"},
+		{"too long, in another way", `[]`, model.Lent{}, &model.Error{Kind: "unavailable", Message: "The editor's model does not answer: prompt token count of 9 exceeds the limit of 8."}, "! context_window 0: The editor's model does not answer: prompt token count of 9 exceeds the limit of 8.\n"},
 		{"an error", `[]`, model.Lent{}, errors.New("no model is chosen"), "! http 0: The editor's model failed: no model is chosen.\n"},
 		{"a known error", `[]`, model.Lent{}, &model.Error{Kind: "unavailable", Message: "Gone."}, "! unavailable 0: Gone.\n"},
 	} {

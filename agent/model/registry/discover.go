@@ -80,7 +80,7 @@ func (r *Registry) running() (found []Choice, idle []string) {
 			services = append(services, s)
 			go func() {
 				var id string
-				id, s.there = r.first(ctx, s.base)
+				id, s.there = r.first(ctx, s.name, s.base)
 				s.model <- id
 			}()
 		}
@@ -106,7 +106,7 @@ func shown(base string) string {
 }
 
 // first gives the first model that a service lists; there says that it lists what it has.
-func (r *Registry) first(ctx context.Context, base string) (id string, there bool) {
+func (r *Registry) first(ctx context.Context, provider, base string) (id string, there bool) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+"/models", nil)
 	if err != nil {
 		return "", false
@@ -119,10 +119,14 @@ func (r *Registry) first(ctx context.Context, base string) (id string, there boo
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
+			windowFields
 		} `json:"data"`
 	}
 	if resp.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&list) != nil {
 		return "", false
+	}
+	for _, m := range list.Data {
+		r.listed.add(provider+"/"+m.ID, m.tokens())
 	}
 	for _, m := range list.Data {
 		if m.ID != "" && !strings.Contains(m.ID, "embed") {

@@ -39,6 +39,8 @@ type Registry struct {
 	// Transport carries the requests. An *http.Transport is cloned for a provider with a proxy or
 	// certificates of its own. nil is the default transport.
 	Transport http.RoundTripper
+
+	listed windowList
 }
 
 // preset is a service that needs no configuration.

@@ -149,21 +149,14 @@ func wrongKey(message, code string) bool {
 
 // outgrown is nil where the error is not about the length of the conversation.
 func (c *Client) outgrown(message, code string) *model.Error {
-	lower := strings.ToLower(message)
-	says := func(words string) bool { return strings.Contains(lower, words) }
-	window := says("context window") || says("context length")
-	if strings.Contains(code, "context_length_exceeded") || says("maximum context length") || says("prompt is too long") ||
-		says("input is too long") || says("maximum prompt length") || says("reduce the length of the messages") ||
-		says("exceeds the available context size") || says("exceed context limit") || says("context the overflows") ||
-		(says("input token count") && says("exceeds")) || (window && (says("exceed") || says("too long") ||
-		says("too large") || says("longer than") || says("greater than") || says("not enough"))) {
+	if strings.Contains(code, "context_length_exceeded") || TooLong(message) {
 		return c.outgrew(message)
 	}
 	return nil
 }
 
 func (c *Client) outgrew(message string) *model.Error {
-	return &model.Error{Kind: "context_window", Message: fmt.Sprintf(
+	return &model.Error{Kind: "context_window", Window: WindowIn(message), Message: fmt.Sprintf(
 		"The conversation has outgrown what %s can read (%s). Start a new session, or use a model that can read more.",
 		c.Name(), strings.TrimSuffix(message, "."))}
 }

@@ -591,6 +591,24 @@ export interface CommandInput {
   hint: string;
 }
 
+/** CompactParams of tandem/session/compact. */
+export interface CompactParams {
+  sessionId: string;
+  /** What the summary should mind, in a person's words. */
+  instructions?: string;
+}
+
+/** CompactResult of tandem/session/compact. */
+export interface CompactResult {
+  /** That of the compaction_update; absent where nothing was done. */
+  compactionId?: string;
+  /** prune cleared results of tools; ledger replaced messages without a summary. */
+  kind: 'none' | 'prune' | 'summary' | 'ledger';
+  /** Tokens of a request, about. */
+  before: number;
+  after: number;
+}
+
 /** ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it. */
 export interface ContentBlock {
   type: 'text' | 'resource_link' | 'resource' | 'image';
@@ -1820,7 +1838,7 @@ export interface UnregisterToolsParams {
 
 /** Update is one piece of news; SessionUpdate says which of the fields it has. */
 export interface Update {
-  /** user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update or notice. Others may follow. */
+  /** user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update, compaction_update or notice. Others may follow. */
   sessionUpdate: string;
   /** A block of a message or a notice, a list for a tool call. */
   content?: ContentBlock | ToolContent[];
@@ -1843,6 +1861,10 @@ export interface Update {
   usage?: Usage;
   /** Tokens of the conversation as the model has read it last, in a usage_update. */
   used?: number;
+  /** Tokens that the model can read at most, in a usage_update, where that is known. */
+  size?: number;
+  /** Of a compaction_update, whose status is completed: from here on the model is sent less of what was before. A notice with the figures follows. */
+  compactionId?: string;
   /** Of the session so far, in a usage_update, where the price is known. */
   cost?: Cost;
   _meta?: Meta;
@@ -1942,6 +1964,8 @@ export interface ServerRequests {
   'tandem/session/prompt': { params: PromptParams; result: PromptResult };
   /** Adds to the running turn what a person wants to say meanwhile. The model gets it with its next request, after the results of its calls, and there is such a request even where its present answer would have been the last. When it joins it arrives as a user_message_chunk of its own; the answer here comes at once. Where the turn ends before that, cancelled or failed, it joins the conversation all the same, a notice says so, and the model gets it with the next prompt. Where no turn is running, or one is just answering, the error is -32602 no_turn and nothing is kept: send it as a prompt once the last one is answered. */
   'tandem/session/steer': { params: SteerParams; result: Empty };
+  /** Makes the conversation shorter for the model: by a summary that the model writes, or else by clearing old results of tools, which it can read again. The transcript stays as it is. While a turn runs it is done before the next request to the model. A compaction_update and a notice tell of it. -32012 while another one works between two turns. */
+  'tandem/session/compact': { params: CompactParams; result: CompactResult };
   /** How much the session may do unasked: ask, or auto. */
   'tandem/session/setMode': { params: SetModeParams; result: Empty };
   /** What may be meant by an @ and the letters behind it: files and folders of the session's folders, the likeliest first, without what .gitignore excludes; symbols that language servers know, from the second letter on; and the words selection and diagnostics. In a prompt @symbol:NAME is the lines where NAME is defined, @diagnostics what the language servers report, and @selection what is selected in the editor. */

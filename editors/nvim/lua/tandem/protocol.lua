@@ -295,6 +295,18 @@ local M = {}
 ---@class tandem.CommandInput
 ---@field hint string The names of the words that it takes; those in brackets may be left out.
 
+--- CompactParams of tandem/session/compact.
+---@class tandem.CompactParams
+---@field sessionId string
+---@field instructions? string What the summary should mind, in a person's words.
+
+--- CompactResult of tandem/session/compact.
+---@class tandem.CompactResult
+---@field compactionId? string That of the compaction_update; absent where nothing was done.
+---@field kind 'none'|'prune'|'summary'|'ledger' prune cleared results of tools; ledger replaced messages without a summary.
+---@field before integer Tokens of a request, about.
+---@field after integer
+
 --- ContentBlock is a piece of a prompt or of a message, as the Agent Client Protocol has it.
 ---@class tandem.ContentBlock
 ---@field type 'text'|'resource_link'|'resource'|'image'
@@ -1178,7 +1190,7 @@ local M = {}
 
 --- Update is one piece of news; SessionUpdate says which of the fields it has.
 ---@class tandem.Update
----@field sessionUpdate string user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update or notice. Others may follow.
+---@field sessionUpdate string user_message_chunk, agent_message_chunk, agent_thought_chunk, tool_call, tool_call_update, plan, current_mode_update, available_commands_update, usage_update, compaction_update or notice. Others may follow.
 ---@field content? tandem.ContentBlock|tandem.ToolContent[] A block of a message or a notice, a list for a tool call.
 ---@field toolCallId? string
 ---@field title? string
@@ -1192,6 +1204,8 @@ local M = {}
 ---@field entries? tandem.PlanEntry[] Of a plan: all of it as it is now.
 ---@field usage? tandem.Usage Of the turn so far, in a usage_update.
 ---@field used? integer Tokens of the conversation as the model has read it last, in a usage_update.
+---@field size? integer Tokens that the model can read at most, in a usage_update, where that is known.
+---@field compactionId? string Of a compaction_update, whose status is completed: from here on the model is sent less of what was before. A notice with the figures follows.
 ---@field cost? tandem.Cost Of the session so far, in a usage_update, where the price is known.
 ---@field _meta? tandem.Meta
 
@@ -1412,6 +1426,7 @@ M.ServerRequests = {
   'tandem/session/restore',
   'tandem/session/prompt',
   'tandem/session/steer',
+  'tandem/session/compact',
   'tandem/session/setMode',
   'tandem/mentions/complete',
   'tandem/session/setModel',
