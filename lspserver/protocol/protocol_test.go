@@ -388,7 +388,7 @@ func TestConstructors(t *testing.T) {
 		}
 	}
 	for raw, want := range map[string]string{
-		string(ProgressBegin("a", "b")): `{"kind":"begin","title":"a","message":"b"}`,
+		string(ProgressBegin("a", "b")): `{"kind":"begin","title":"a","cancellable":true,"message":"b"}`,
 		string(ProgressEnd("b")):        `{"kind":"end","message":"b"}`,
 	} {
 		if !sameJSON([]byte(raw), []byte(want)) {
