@@ -121,6 +121,7 @@ func (c *call) recordPlan() {
 		"change in it; commands and language servers do not see it.\n", l.Plan) + r.Data
 	r.Value = tools.Queued{Queued: true, PlanID: l.Plan}
 	r.Summary = "Planned, not made: waits for your approval"
+	c.plan.Title = "Planned: " + c.plan.Title // else it would look as if it were made
 	worded := r.Diffs != nil
 	for _, f := range l.Files {
 		r.Meta.RebasedOver += f.Over
