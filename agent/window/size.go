@@ -13,6 +13,11 @@ const (
 	pictureTokens = 1500
 	// maxAnswer is how much of a window is left free for the answer, at most; else a quarter.
 	maxAnswer = 16_000
+	// leastPerByte is the number of tokens of a byte below which a report is no count of the request: some services, and most that
+	// stand in for one, report the same small number each time.
+	leastPerByte = 0.02
+	// leastWindow is the smallest window that a service which cuts without a word is taken to have.
+	leastWindow = 2048
 	// idle is the time after which a service has dropped a conversation from its prompt cache.
 	idle = 5 * time.Minute
 )
@@ -61,15 +66,18 @@ func (w *Window) Measure(u model.Usage, overhead int, now time.Time) (learned in
 	if u.Input <= 0 {
 		return 0
 	}
-	if u.Input > g.size() {
-		delete(g.learned, g.model) // it was no limit
-	}
 	bytes, pictures := overhead, 0
 	for i := range w.messages {
 		b, p := measure(&w.messages[i])
 		bytes, pictures = bytes+b, pictures+p
 	}
-	if g.peak > 0 && u.Input <= g.peak+g.peak/50 && bytes > g.peakBytes+g.peakBytes/20 {
+	if float64(u.Input) < leastPerByte*float64(bytes) {
+		return 0
+	}
+	if u.Input > g.size() {
+		delete(g.learned, g.model) // it was no limit
+	}
+	if g.peak >= leastWindow && u.Input <= g.peak+g.peak/50 && bytes > g.peakBytes+g.peakBytes/20 {
 		sent := g.text(bytes) + int64(pictures)*pictureTokens
 		if u.Input >= g.peak/2 && float64(u.Input) < 0.7*float64(sent) {
 			g.cuts++

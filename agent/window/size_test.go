@@ -105,3 +105,22 @@ func TestCold(t *testing.T) {
 		}
 	}
 }
+
+// TestSameReport: a service that reports the same small number each time, as what stands in for one does, has shown nothing: no window is
+// learned of it, and nothing is cleared for it.
+func TestSameReport(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		input := rapid.Int64Range(1, 2000).Draw(t, "reported")
+		overhead := rapid.IntRange(0, 20_000).Draw(t, "overhead")
+		w := window.New("", nil, model.Usage{})
+		w.Serve("m", rapid.SampledFrom([]int64{0, 200_000}).Draw(t, "known"), noon)
+		size := w.Size()
+		for range rapid.IntRange(2, 40).Draw(t, "requests") {
+			w.Add(text(rapid.IntRange(1, 20_000).Draw(t, "size")))
+			if learned := w.Measure(model.Usage{Input: input, Output: 5}, overhead, noon); learned != 0 || w.Size() != size {
+				t.Fatalf("learned %d, the size is %d", learned, w.Size())
+			}
+			w.Add(message(model.Assistant, "x"))
+		}
+	})
+}
