@@ -1,19 +1,35 @@
 package lspserver
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"tandem/sandbox/lazy"
 )
 
 // A wish is what a person asks for in a comment: "tandem:" and what is to be done, in a comment of its own, which may go on for more lines, or
 // in one behind code.
 
 // wishes matches a line with a wish: what stands before it, and the wish.
-var wishes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*?)(?i:\btandem):\s*(.*)$`) })
+var wishes = lazy.Regexp{Text: `^(.*?)(?i:\btandem):\s*(.*)$`}
 
-// blocks are what opens a comment that ends by a sign of its own, or a line within one.
-var blocks = map[string]string{"/*": "*/", "*": "*/", "<!--": "-->", `"""`: `"""`, "'''": "'''", "{-": "-}", "(*": "*)", "#|": "|#"}
+// endOf is the sign that ends a comment which a sign opens, or a line within one; "" where it ends with its line.
+func endOf(sign string) string {
+	switch sign {
+	case "/*", "*":
+		return "*/"
+	case "<!--":
+		return "-->"
+	case `"""`, "'''":
+		return sign
+	case "{-":
+		return "-}"
+	case "(*":
+		return "*)"
+	case "#|":
+		return "|#"
+	}
+	return ""
+}
 
 // mostLines is how many lines a wish may have.
 const mostLines = 30
@@ -32,7 +48,7 @@ func wish(line func(n int) (string, bool), at int) (text string, first int) {
 // wishFrom gives the wish that begins in a line, and its last line.
 func wishFrom(line func(n int) (string, bool), first int) (text string, last int) {
 	s, _ := line(first)
-	m := wishes().FindStringSubmatch(s)
+	m := wishes.Get().FindStringSubmatch(s)
 	if m == nil {
 		return "", 0
 	}
@@ -40,7 +56,7 @@ func wishFrom(line func(n int) (string, bool), first int) (text string, last int
 	if !ok {
 		return "", 0
 	}
-	end := blocks[sign]
+	end := endOf(sign)
 	said, over := cutEnd(m[2], end)
 	parts := []string{said}
 	for last = first; alone && !over && sign != "" && last-first+1 < mostLines; last++ {
@@ -54,7 +70,7 @@ func wishFrom(line func(n int) (string, bool), first int) (text string, last int
 			next = strings.TrimLeft(next, "*")
 		}
 		next, over = cutEnd(next, end)
-		if !there || wishes().MatchString(next) || next == "" && !over {
+		if !there || wishes.Get().MatchString(next) || next == "" && !over {
 			break
 		}
 		parts = append(parts, next)
