@@ -42,7 +42,7 @@ var rooms = map[string]room{
 		[]string{
 			"lspserver/backend", "lspserver/fileuri", "lspserver/languages", "lspserver/protocol", "lspserver/updates", "lspserver/wire", "lspserver/workspace",
 			"lspserver/review", "agent", "agent/model", "agent/prompt", "tools", "tools/gate", "tools/rule", "tools/run", "tools/words",
-			"filetime", "filetime/text", "filetime/text/show",
+			"filetime", "filetime/text", "filetime/text/show", "sandbox/lazy",
 		},
 		"a face of the backend: it knows JSON-RPC and LSP, and neither the store nor the configuration",
 	},
