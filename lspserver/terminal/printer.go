@@ -123,6 +123,7 @@ func (p *Printer) tell(up protocol.Update) {
 		}
 		switch {
 		case !slices.Contains([]string{"edit", "delete", "move", "execute"}, up.Kind):
+		case meta.Error == string(tools.GateDenied) && meta.Reason == "user": // who has decided so knows
 		case meta.Error == string(tools.GateDenied):
 			p.refused++
 		case up.Status == "completed":
