@@ -198,7 +198,7 @@ run("modes, the model, and what is refused", { "calc.go": calc }, mend, {}, asyn
   assert.equal(set.configOptions[0].currentValue, value);
   assert.notEqual(made.configOptions[0].currentValue, value);
   assert.equal(await code(agent.session.setMode, { sessionId: e.session, modeId: "nonsense" }), -32602);
-  assert.equal(await code(agent.session.setConfigOption, { sessionId: e.session, configId: "model", value: "none/m" }), -32000);
+  assert.equal(await code(agent.session.setConfigOption, { sessionId: e.session, configId: "model", value: "none/m" }), -32602);
   assert.equal(await code(agent.session.setConfigOption, { sessionId: e.session, configId: "other", value: "x" }), -32602);
   assert.equal(await code(agent.session.prompt, { sessionId: "s-none", prompt: [] }), -32002);
   assert.equal(await code(agent.session.load, { sessionId: "s-none", cwd: at.dir, mcpServers: [] }), -32002);
