@@ -96,14 +96,27 @@ describe('answers', { skip, timeout: 300_000 }, () => {
     await p.until(async () => !/1$/.test((await item.innerText()).trim()), () => item.innerText());
   });
 
-  it('the mode plan changes nothing, and says so in plain words', async () => {
+  it('F208 the mode plan changes nothing: an edit waits, a deletion is refused in plain words, and what waits is approved', async () => {
     await p.fresh('plan');
-    p.model.reply([{ call: 'write_file', args: { path: 'new.txt', content: 'x\n' } }], ['I would write it.']);
+    p.model.reply(
+      [{ call: 'write_file', args: { path: 'new.txt', content: 'x\n' } }],
+      [{ call: 'read_file', args: { path: 'new.txt' } }, { call: 'create_directory', args: { path: 'sub' } }],
+      ['I would write it.'],
+    );
     await p.ask('write it');
     await p.sees('I would write it.');
+    await p.sees('Planned: Create new.txt');
     await p.sees('In plan mode nothing is changed', '.failure');
-    assert.equal(await p.call('Write new.txt').getAttribute('data-status'), 'denied');
     await p.picture('plan');
     assert.ok(!there('new.txt'));
+    await p.command('Tandem: Planned Changes…');
+    await p.page.locator('.quick-input-widget', { hasText: 'Create new.txt' }).waitFor();
+    await p.picture('plans');
+    await p.page.keyboard.press('Enter');
+    const dialog = p.page.locator('.monaco-dialog-box', { hasText: 'Create new.txt' });
+    await dialog.waitFor();
+    await p.picture('plan-approve');
+    await dialog.getByRole('button', { name: 'Approve' }).click();
+    await p.until(() => there('new.txt'), () => 'it is not written');
   });
 });
