@@ -105,7 +105,7 @@ describe('answers', { skip, timeout: 300_000 }, () => {
     );
     await p.ask('write it');
     await p.sees('I would write it.');
-    await p.sees('Planned: Create new.txt');
+    await p.call('Planned: Create new.txt').waitFor();
     await p.sees('In plan mode nothing is changed', '.failure');
     await p.picture('plan');
     assert.ok(!there('new.txt'));
