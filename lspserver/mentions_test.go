@@ -94,7 +94,11 @@ func TestMentionsOfManyFiles(t *testing.T) {
 		r.write(fmt.Sprintf("d%02d/f%04d.go", i%50, i), "")
 	}
 	var out struct{ Items []struct{ Label string } }
-	r.ask("tandem/mentions/complete", map[string]any{"sessionId": r.session(nil), "prefix": "f19", "limit": 500}, &out)
+	session := r.session(nil)
+	until(t, "all files are found", patience, func() bool { // in the time that there is for a list
+		r.ask("tandem/mentions/complete", map[string]any{"sessionId": session, "prefix": "f19", "limit": 500}, &out)
+		return len(out.Items) >= 200
+	})
 	for i, item := range out.Items {
 		if begins := strings.Contains(item.Label, "/f19"); begins != (i < 100) {
 			t.Errorf("%d: %s", i, item.Label)

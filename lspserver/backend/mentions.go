@@ -83,7 +83,9 @@ func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]Me
 			return nil, err // a further folder that is missing is left out
 		}
 	}
-	l.all, l.made = all, now
+	if short.Err() == nil { // else the next one may find more
+		l.all, l.made = all, now
+	}
 	return all, nil
 }
 
