@@ -16,20 +16,7 @@ import (
 func TestCommandsAndSkillsOfFiles(t *testing.T) {
 	own := t.TempDir()
 	so := options(nil)
-	so.Commands = []custom.Source{{
-		Dir: own,
-		List: func() (names []string, err error) {
-			entries, err := os.ReadDir(own)
-			for _, e := range entries {
-				names = append(names, e.Name())
-			}
-			return names, err
-		},
-		Read: func(name string) (string, error) {
-			raw, err := os.ReadFile(filepath.Join(own, name))
-			return string(raw), err
-		},
-	}}
+	so.Commands = []custom.Source{custom.Folder(own, os.DirFS(own))}
 	write := func(path, content string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

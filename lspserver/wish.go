@@ -94,7 +94,7 @@ func signOf(before string) (sign string, alone, ok bool) {
 		return "", true, true
 	}
 	for _, s := range []string{"<!--", "///", "//!", "/**", `"""`, "'''", "//", "/*", "--", "{-", "(*", "#|", "##", "#", ";;", ";", "%", "*", "rem"} {
-		code, is := strings.CutSuffix(strings.TrimRight(strings.ToLower(trimmed), " \t"), s)
+		code, is := strings.CutSuffix(strings.ToLower(trimmed), s)
 		if !is {
 			continue
 		}

@@ -30,6 +30,24 @@ type Source struct {
 	Read func(name string) (string, error)
 }
 
+// Folder is a Source of the files in a folder, which fsys shows.
+func Folder(dir string, fsys fs.FS) Source {
+	return Source{
+		Dir: dir,
+		List: func() (names []string, err error) {
+			entries, err := fs.ReadDir(fsys, ".")
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+			return names, err
+		},
+		Read: func(name string) (string, error) {
+			raw, err := fs.ReadFile(fsys, filepath.ToSlash(name))
+			return string(raw), err
+		},
+	}
+}
+
 const (
 	maxFile  = 64 << 10 // bytes
 	maxFiles = 100      // of a folder

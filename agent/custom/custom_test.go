@@ -24,23 +24,16 @@ func write(t *testing.T, path, content string) {
 }
 
 func source(dir string) Source {
-	return Source{
-		Dir: dir,
-		List: func() (names []string, err error) {
-			entries, err := os.ReadDir(dir)
-			for _, e := range entries {
-				names = append(names, e.Name())
-			}
-			return names, err
-		},
-		Read: func(name string) (string, error) {
-			raw, err := os.ReadFile(filepath.Join(dir, name))
-			if errors.Is(err, syscall.ENOTDIR) {
-				err = fs.ErrNotExist
-			}
-			return string(raw), err
-		},
+	s := Folder(dir, os.DirFS(dir))
+	read := s.Read
+	s.Read = func(name string) (string, error) {
+		text, err := read(name)
+		if errors.Is(err, syscall.ENOTDIR) {
+			err = fs.ErrNotExist
+		}
+		return text, err
 	}
+	return s
 }
 
 // What a file says of its command, and which files are none.

@@ -42,18 +42,10 @@ func userCommands(getenv func(string) string) []custom.Source {
 		return nil
 	}
 	dir := filepath.Join(folder, "commands")
-	return []custom.Source{{
-		Dir: dir,
-		List: func() (names []string, err error) {
-			entries, err := os.ReadDir(dir)
-			for _, e := range entries {
-				names = append(names, e.Name())
-			}
-			return names, err
-		},
-		Read: func(name string) (string, error) {
-			text, err := config.ReadFile(filepath.Join(dir, name))
-			return string(text), err
-		},
-	}}
+	own := custom.Folder(dir, os.DirFS(dir))
+	own.Read = func(name string) (string, error) { // which waits for no pipe
+		text, err := config.ReadFile(filepath.Join(dir, name))
+		return string(text), err
+	}
+	return []custom.Source{own}
 }
