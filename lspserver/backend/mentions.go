@@ -83,7 +83,7 @@ func (l *listing) of(ctx context.Context, folders []string, now time.Time) ([]Me
 			return nil, err // a further folder that is missing is left out
 		}
 	}
-	if short.Err() == nil { // else the next one may find more
+	if len(all) > 0 || short.Err() == nil { // a large folder is not walked for each key, and nothing found in time is no listing
 		l.all, l.made = all, now
 	}
 	return all, nil
