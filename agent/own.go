@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -30,11 +31,7 @@ func (s *Session) Commands() []Command {
 		out = append(out, Command{c.Name, d, c.Hint})
 	}
 	for _, p := range s.servers.Prompts() {
-		d := p.Description
-		if d == "" {
-			d = p.Title
-		}
-		out = append(out, Command{p.Command, d, p.Hint()})
+		out = append(out, Command{p.Command, cmp.Or(p.Description, p.Title), p.Hint()})
 	}
 	return out
 }
