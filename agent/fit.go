@@ -179,7 +179,7 @@ func (c conversation) rewrote(r *window.Rewrite, before []model.Message) (id str
 
 // forget has the session's views lose what a rewrite has cleared. No call runs between two requests.
 func (s *Session) forget(r window.Rewrite, before []model.Message, cleared []string) {
-	gone := map[string]bool{} // by call: whether its arguments are gone too, or do not hold what it has written
+	gone := map[string]bool{} // the calls whose results are gone; true where the text of their arguments is no source either
 	for _, call := range cleared {
 		gone[call] = true
 	}

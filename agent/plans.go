@@ -325,7 +325,7 @@ func (s *Session) landed(c filetime.Change, l filetime.Landed) {
 	}
 }
 
-// judgePlan judges a plan as its call would be judged by now. The user has allowed what would be asked or queued; what is denied stays denied,
+// judgePlan judges the call of a plan again, by the rules and the mode of now. Approval answers what would be asked or queued; a denial stays,
 // and the call must still be about the files of the plan.
 func (s *Session) judgePlan(ctx context.Context, env *tools.Env, p Plan, call run.Call, known bool) error {
 	if err := s.reach.intact(); err != nil {

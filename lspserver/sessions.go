@@ -120,7 +120,7 @@ func (s *server) prompt(_ context.Context, p protocol.PromptParams) (func(contex
 		return nil, err
 	}
 	return func(ctx context.Context) (protocol.PromptResult, error) {
-		defer s.b.TellCommands(se) // a person may have written one meanwhile, or the agent for them
+		defer s.b.TellCommands(se) // files of commands may have changed meanwhile
 		var progress *progress
 		result, err := run(ctx, func() {
 			progress = s.newProgress(title, se.Cancel)

@@ -106,7 +106,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Whatever a file says, reading it ends, and what is told of it is one line.
+// Parsing any file ends, in a command or a reason, and each of its texts is one line.
 func TestAnyFile(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
@@ -132,7 +132,7 @@ func TestAnyFile(t *testing.T) {
 	})
 }
 
-// The first source wins, what may not be read is no command, and too many are told.
+// Precedence of sources: the first one wins. A file that may not be read is no command, and a folder with too many entries is reported.
 func TestSources(t *testing.T) {
 	own, shared, many := source(t.TempDir()), source(t.TempDir()), source(t.TempDir())
 	write(t, filepath.Join(own.Dir, "fix.md"), "Own.")

@@ -55,9 +55,9 @@ func (w *Window) Serve(name string, known int64, now time.Time) (cold bool) {
 	return cold
 }
 
-// Measure takes in what a service has reported of a request, before the answer is added. overhead are the bytes of its system
-// prompt and tools. learned is the window of a service that cuts requests without a word, where that has just shown: what is appended
-// to a conversation must add to its tokens.
+// Measure takes in what a service has reported of a request, before the answer is added. overhead is the size of its system
+// prompt and tools in bytes. learned is a window that has just been learned, else 0: a service that reports no more tokens for
+// a longer conversation cuts it silently, to its largest input so far.
 func (w *Window) Measure(u model.Usage, overhead int, now time.Time) (learned int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

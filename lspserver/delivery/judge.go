@@ -122,7 +122,7 @@ func (a *attempt) lateEcho(d *try, over bool) {
 		if reverting {
 			a.revertLater()
 		}
-		if mute { // what its call has said still holds, or nobody waits for it
+		if mute { // the call has reported this already, or nobody waits for the report
 			return
 		}
 		var out filetime.Landed

@@ -214,7 +214,7 @@ var (
 	SessionCancel = tell[SessionParams]("tandem/session/cancel",
 		"Ends the running turn; its prompt is answered with stopReason \"cancelled\".")
 	SessionSetMode = ask[SetModeParams, Empty]("tandem/session/setMode",
-		"How much the session may do unasked: ask, or auto.")
+		"How much the session may do unasked: one of the modes that tandem/session/new answers with.")
 	MentionsComplete = ask[MentionParams, MentionResult]("tandem/mentions/complete",
 		"What may be meant by an @ and the letters behind it: files and folders of the session's folders, the likeliest "+
 			"first, without what .gitignore excludes; symbols that language servers know, from the second letter on; and the words "+

@@ -54,7 +54,7 @@ type Changes struct {
 	Landed func(c filetime.Change, l filetime.Landed)
 	// Stale is called after Landed with the files that a call or its command has changed: what is known of their syntax is of former texts.
 	Stale func(l filetime.Landed)
-	// Queues says that Host.Files take changes that wait for a person, who can approve them. Else plan mode refuses what it could queue.
+	// Queues says that Host.Files queue changes for a person's approval. Without that, plan mode refuses them.
 	Queues bool
 	// Project gives what landed in a file as the session sees it, with the changes that wait.
 	Project func(l filetime.LandedFile) filetime.LandedFile

@@ -1966,7 +1966,7 @@ export interface ServerRequests {
   'tandem/session/steer': { params: SteerParams; result: Empty };
   /** Makes the conversation shorter for the model: by a summary that the model writes, or else by clearing old results of tools, which it can read again. The transcript stays as it is. While a turn runs it is done before the next request to the model. A compaction_update and a notice tell of it. -32012 while another one works between two turns. */
   'tandem/session/compact': { params: CompactParams; result: CompactResult };
-  /** How much the session may do unasked: ask, or auto. */
+  /** How much the session may do unasked: one of the modes that tandem/session/new answers with. */
   'tandem/session/setMode': { params: SetModeParams; result: Empty };
   /** What may be meant by an @ and the letters behind it: files and folders of the session's folders, the likeliest first, without what .gitignore excludes; symbols that language servers know, from the second letter on; and the words selection and diagnostics. In a prompt @symbol:NAME is the lines where NAME is defined, @diagnostics what the language servers report, and @selection what is selected in the editor. */
   'tandem/mentions/complete': { params: MentionParams; result: MentionResult };
