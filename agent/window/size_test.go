@@ -114,11 +114,17 @@ func TestSameReport(t *testing.T) {
 		overhead := rapid.IntRange(0, 20_000).Draw(t, "overhead")
 		w := window.New("", nil, model.Usage{})
 		w.Serve("m", rapid.SampledFrom([]int64{0, 200_000}).Draw(t, "known"), noon)
-		size := w.Size()
+		size, bytes, counts := w.Size(), overhead, false
 		for range rapid.IntRange(2, 40).Draw(t, "requests") {
-			w.Add(text(rapid.IntRange(1, 20_000).Draw(t, "size")))
+			n := rapid.IntRange(1, 20_000).Draw(t, "size")
+			w.Add(text(n))
+			bytes += n
+			counts = counts || float64(input) >= 0.02*float64(bytes)
 			if learned := w.Measure(model.Usage{Input: input, Output: 5}, overhead, noon); learned != 0 || w.Size() != size {
 				t.Fatalf("learned %d, the size is %d", learned, w.Size())
+			}
+			if got := w.Tokens(); !counts && float64(got) < 0.2*float64(bytes) {
+				t.Fatalf("of %d bytes %d tokens are estimated", bytes, got)
 			}
 			w.Add(message(model.Assistant, "x"))
 		}
